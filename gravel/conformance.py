@@ -194,7 +194,7 @@ class StageConformance:
     def test_a_workflow_runs_it_once(self, tmp_path: Path) -> None:
         """Run in a workflow it is computed; asked again, it comes from the cache."""
         from gravel.pipeline.plan.builder import build_plan
-        from gravel.pipeline.scheduler.executing import execute
+        from gravel.pipeline.scheduler.execution import execute
         from gravel.pipeline.scheduler.options import RunOptions
         from gravel.pipeline.workflow.loader import load_workflow
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import NotEnoughMemory
 
-
-class NotEnoughMemory(RequestError, MemoryError):
-    """What was asked for does not fit the memory; refused before anything is allocated."""
+__all__ = ["NotEnoughMemory", "UnknownVertex"]
 
 
 class UnknownVertex(KeyError):

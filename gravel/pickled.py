@@ -44,12 +44,3 @@ def labels_read(distance: Any, predecessor: Any) -> Callable[[], tuple[Any, Any]
 
 def _labels(distance: Any, predecessor: Any) -> tuple[Any, Any]:
     return distance, predecessor
-
-
-def state_on_host(one: Any, *left_out: str) -> dict[str, Any]:
-    """Return the attributes of an object, arrays in host memory, without some that are made again."""
-    return {
-        name: on_host(value) if backend_of(value) == "cuda" else value
-        for name, value in vars(one).items()
-        if name not in left_out
-    }

@@ -133,8 +133,6 @@ def _sources(rows: Rows) -> Any:
 
 
 def _loops(rows: Rows) -> bool:
-    if not len(rows.column_indices):
-        return False
     return bool((_sources(rows) == rows.column_indices).any())
 
 

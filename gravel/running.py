@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import private_files
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loader import load_workflow

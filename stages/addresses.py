@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gravel.stages.errors import StageError
-from gravel.stages.urls import HIDDEN, REFERENCE, hidden_in_text, is_url, parts_of, shown, variables
+from gravel.stages.urls import CHAIN, HIDDEN, REFERENCE, hidden_in_text, is_url, parts_of, shown, variables
+
+OBJECT_STORES = {"s3": "s3://bucket/key", "gs": "gs://bucket/key", "az": "az://container/key"}
+"""Schemes of object stores, and how their URLs are written."""
 
 _VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 _CONTROL = r"[\x00-\x1f\x7f]"
@@ -40,13 +43,35 @@ class Address:
         return told
 
 
+def is_http(url: str) -> bool:
+    """Tell a URL of a web server from one of an object store."""
+    return url.lower().startswith(("http://", "https://"))
+
+
+def check_scheme(location: str) -> None:
+    """Raise StageError for a URL of a kind that is not read."""
+    scheme = location.partition("://")[0].lower()
+    if is_http(location):
+        return
+    if "::" in scheme or re.search(CHAIN, location):
+        raise StageError(
+            f"{shown(location)} is a chain of file systems, and one URL is expected",
+            hint="download the file, unpack it and name its path",
+        )
+    if scheme not in OBJECT_STORES:
+        raise StageError(
+            f"URLs of the kind {scheme}:// are not read: {shown(location)}",
+            hint="http(s)://, s3://, gs:// and az:// are; or download the file and name its path",
+        )
+
+
 def address_of(location: str) -> Address:
     """Put the environment's values into a URL and quote it; raises StageError for one that is none."""
     _refuse_control_characters(location, location)
+    check_scheme(location)
     scheme, _, rest = location.partition("://")
-    if scheme.lower() not in ("http", "https"):
-        url = _filled(location, location)
-        return Address(url, None, url, _secrets(location, url))
+    if not is_http(location):
+        return _of_object(location, OBJECT_STORES[scheme.lower()])
     userinfo, host, path, query = parts_of(rest)
     authority = _authority(location, _filled(host, location))
     authorization, who = None, _filled(userinfo, location)
@@ -65,6 +90,17 @@ def address_of(location: str) -> Address:
     asked = _filled(query, location)
     url = f"{scheme}://{authority}{target}" + (f"?{_quoted(asked, more='?')}" if query else "")
     return Address(url, authorization, f"{who}@{url}" if userinfo else url, _secrets(location, asked, who))
+
+
+def _of_object(location: str, form: str) -> Address:
+    url = _filled(location, location)
+    bucket, slash, _ = url.partition("://")[2].partition("/")
+    if not bucket or not slash or "@" in bucket or "?" in url:
+        raise StageError(
+            f"the URL {shown(location)} is not written like {form}",
+            hint="it has no user, password or query: credentials are those of the environment",
+        )
+    return Address(url, None, url, _secrets(location, url))
 
 
 def _authority(location: str, host: str) -> str:
@@ -143,9 +179,8 @@ def _pieces(location: str, texts: tuple[str, ...]) -> Iterator[str]:
     from urllib.parse import quote, unquote
 
     found = [os.environ.get(name, "") for name in variables(location)]
-    for part in location.split("::"):
-        userinfo, _, _, query = parts_of(part.partition("://")[2])
-        for each in (userinfo, userinfo.partition(":")[2], query):
-            found += [each, *(piece.partition("=")[2] for piece in re.split("[&;]", each))]
+    userinfo, _, _, query = parts_of(location.partition("://")[2])
+    for each in (userinfo, userinfo.partition(":")[2], query):
+        found += [each, *(piece.partition("=")[2] for piece in re.split("[&;]", each))]
     for each in (*found, *(text for text in texts if not is_url(text))):
         yield from (each, unquote(each), quote(each, safe=""), _quoted(each, more="?"))

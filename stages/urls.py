@@ -14,21 +14,29 @@ REFERENCE = re.compile(r"\$\{env:\s*([^{}]*?)\s*\}")
 
 # Texts that `re` compiles when they are first used: a cached run uses none.
 _URL = r"(?i)[a-z][a-z0-9+.-]+(?:::|://)"
+CHAIN = r"(?i)::(?=[a-z][a-z0-9+.-]*://)"
 _IN_TEXT = r"(?i)[a-z][a-z0-9+.-]+://[^\s\"'<>]+"
 _AUTHORITY = r"(?:[^/?#@:]*|\[[^/?#@]*\])(?::\d*)?"
 _ASSIGNMENT = r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)"
 
 
 def is_url(location: str) -> bool:
-    """Tell a URL (`scheme://...`, or fsspec's `cache::scheme://...`) from a path."""
+    """Tell a URL (`scheme://...`, or a chain such as `zip::scheme://...`, which is refused) from a path."""
     return re.match(_URL, location) is not None
+
+
+def without_file_scheme(location: str) -> str:
+    """Return the path of a file:// URL; anything else as it is."""
+    if location[:7].lower() != "file://":
+        return location
+    return location[7:].removeprefix("localhost")
 
 
 def shown(location: str) -> str:
     """Return a location as it is printed and stored: of a URL without userinfo, query values and fragment."""
     if not is_url(location):
         return location
-    return "::".join(_shown(part) if "://" in part else part for part in location.split("::"))
+    return "::".join(_shown(part) if "://" in part else part for part in re.split(CHAIN, location))
 
 
 def file_name(location: str) -> str:

@@ -18,7 +18,7 @@ from gravel.kernels.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-PORTABLE, MAPPED = 1, 2  # cudaHostRegisterPortable, cudaHostRegisterMapped
+PORTABLE, MAPPED, READ_ONLY = 1, 2, 8  # cudaHostRegisterPortable, -Mapped, -ReadOnly
 
 PIECE_BYTES = 16 << 20
 """Bytes that a thread copies at once."""
@@ -39,7 +39,7 @@ class PinnedRefused(Exception):
 class Host(Protocol):
     """What pins memory; the GPU's driver, or a stand-in in tests."""
 
-    def register(self, address: int, size: int) -> None:
+    def register(self, address: int, size: int, *, read_only: bool = False) -> None:
         """Pin and map; raises `PinnedRefused`."""
         ...
 
@@ -51,12 +51,13 @@ class Host(Protocol):
 class CudaHost:
     """The CUDA runtime."""
 
-    def register(self, address: int, size: int) -> None:
+    def register(self, address: int, size: int, *, read_only: bool = False) -> None:
         """Pin for all devices, mapped at its own address; raises `PinnedRefused`."""
         import cupy
 
+        flags = PORTABLE | MAPPED | (READ_ONLY if read_only else 0)
         try:
-            cupy.cuda.runtime.hostRegister(address, size, PORTABLE | MAPPED)
+            cupy.cuda.runtime.hostRegister(address, size, flags)
         except cupy.cuda.runtime.CUDARuntimeError as error:
             raise PinnedRefused(str(error)) from error
 
@@ -74,7 +75,10 @@ class Pinned:
         self.array = array
         address = array.ctypes.data
         if array.nbytes:
-            host.register(address, array.nbytes)
+            if lies_in_file(array):
+                host.register(address, array.nbytes, read_only=True)
+            else:
+                host.register(address, array.nbytes)
             weakref.finalize(self, _release, host, address, array)
 
     def view(self) -> Any:
@@ -98,11 +102,29 @@ def _release(host: Host, address: int, array: NDArray[Any]) -> None:
 def pin(array: NDArray[Any], host: Host | None = None) -> Pinned:
     """Pin the memory of an array where it is; raises `PinnedRefused`.
 
-    The array must be contiguous and writable: the driver maps its pages for writing as well.
+    The array must be contiguous and writable: the driver maps its pages for writing as well. One that lies in
+    a file is pinned for reading, or copied where the system refuses that.
     """
     if not (array.flags.c_contiguous and array.flags.writeable):
         raise PinnedRefused("the array is not contiguous and writable")
-    return Pinned(array, host or CudaHost())
+    try:
+        return Pinned(array, host or CudaHost())
+    except PinnedRefused:
+        if not lies_in_file(array):
+            raise
+    copy = buffer(array.size, array.dtype)
+    fill(copy, array.reshape(-1))
+    return Pinned(copy.reshape(array.shape), host or CudaHost())
+
+
+def lies_in_file(array: NDArray[Any]) -> bool:
+    """Say whether an array is the mapped memory of a file, which cannot be written whatever NumPy says."""
+    import numpy
+
+    owner: Any = array
+    while isinstance(owner, numpy.ndarray):
+        owner = owner.base
+    return bool(getattr(owner, "is_file", False))
 
 
 def buffer(length: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -142,8 +164,8 @@ def lines_begin(array: NDArray[Any]) -> bool:
 def fill(out: NDArray[Any], array: Any, first: int = 0) -> None:
     """Write `array[first : first + len(out)]` into `out`.
 
-    A stored array decodes its chunks straight into `out` (`read_into`); NumPy's are copied by several
-    threads, since fresh pages cost more than the copy; others a piece at a time.
+    A stored array is read straight into `out` (`read_into`); NumPy's are copied by several threads, since
+    fresh pages cost more than the copy; others a piece at a time.
     """
     if hasattr(array, "read_into"):
         array.read_into(out, first)

@@ -114,7 +114,7 @@ def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache:
 
 
 def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
-    from gravel.pipeline.scheduler.executing import execute
+    from gravel.pipeline.scheduler.execution import execute
 
     outcome = execute(plan, options)
     if outcome.exit_code:

@@ -154,6 +154,18 @@ selection_options = together(
 )
 """Which part of a workflow, with which values: what `load_plan` takes, passed as `selection`."""
 
+hook_options = together(
+    "hooks",
+    click.option(
+        "--on-failure", metavar="HOOK", help="A command or URL that receives the JSON of a failed run."
+    ),
+    click.option(
+        "--on-change", metavar="HOOK", help="The same for a run with other results than the last one."
+    ),
+    click.option("--on-success", metavar="HOOK", help="The same for a run that is done."),
+)
+"""What is called when a run has ended: what `check_hooks` takes, passed as `hooks`."""
+
 machine_options = together(
     "machine",
     click.option(

@@ -59,8 +59,8 @@ class Forecast:
 
 def forecast(plan: Plan, cache_path: str | None, **machine: Any) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
+    from gravel.pipeline.datasets.downloads import local_copy
     from gravel.pipeline.datasets.file_digest import FileDigests
-    from gravel.pipeline.datasets.local_copies import local_copy
     from gravel.pipeline.plan.model import without_unable
     from gravel.pipeline.plan.recipes import RecipeMaker
     from gravel.pipeline.plan.status import plan_status
@@ -115,7 +115,7 @@ def command(
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from gravel.pipeline.plan.sizes import resident_inputs
-    from gravel.pipeline.scheduler.rank_groups import refuse_larger_groups
+    from gravel.pipeline.scheduler.refusals import refuse_larger_groups
 
     needs = {
         key: status.need

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +13,7 @@ import click
 from gravel.pipeline.cli.errors import echo, render
 from gravel.pipeline.cli.options import (
     cache_option,
+    hook_options,
     load_plan,
     machine_options,
     others_argument,
@@ -20,8 +23,6 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import GravelError, RequestError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.past_runs import Failures
     from gravel.pipeline.records.profile import WholeRun
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--failed", is_flag=True, help="Only what failed in the last run of FILE, and what depends on it."
 )
+@hook_options
 @click.option("--fail-fast", is_flag=True, help="Stop everything at the first failure.")
 @click.option(
     "--profile", is_flag=True, help="End with a table of where the time went, and write a Chrome trace."
@@ -71,6 +73,7 @@ def command(
     others: Sequence[str],
     selection: dict[str, Any],
     machine: dict[str, Any],
+    hooks: dict[str, str | None],
     cache_path: str | None,
     scheduler_file: str | None,
     tls_ca: str | None,
@@ -92,8 +95,9 @@ def command(
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
     from gravel.pipeline.progress.terminal import make_reporter
+    from gravel.pipeline.records.hooks import check_hooks, run_hooks
     from gravel.pipeline.records.past_runs import last_failures
-    from gravel.pipeline.scheduler.executing import execute
+    from gravel.pipeline.scheduler.execution import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.data_files import is_data
@@ -118,10 +122,14 @@ def command(
         return 0
     reporter = make_reporter(json=as_json, quiet=quiet)
     settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, began=began, **machine, **options)
-    plan = load_plan(file, others=others, failed=failures.keys if failures is not None else (), **selection)
-    if failures is not None:
-        _say_what_differs(failures, plan)
-    outcome = execute(plan, settings)
+    with run_hooks(check_hooks(hooks), root, Path(file), partial(echo, err=True)) as ended:
+        plan = load_plan(
+            file, others=others, failed=failures.keys if failures is not None else (), **selection
+        )
+        if failures is not None:
+            _say_what_differs(failures, plan)
+        outcome = execute(plan, settings)
+        ended(outcome.record)
     if outcome.exit_code:
         _say_what_went_wrong(outcome.record, outcome.state, plan, file if is_data(file) else None)
     elif not (as_json or quiet) and is_data(file):

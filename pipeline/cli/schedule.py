@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,38 +16,45 @@ import click
 from gravel.pipeline.cli.options import (
     age,
     cache_option,
+    hook_options,
     json_option,
     load_plan,
     print_json,
     set_option,
-    together,
 )
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.progress.tables import text_table
 
 if TYPE_CHECKING:
-    from gravel.pipeline.schedule.job import Event
     from gravel.pipeline.schedule.job_store import JobStore
 
 
-@click.group()
+GONE = ("--catch-up", "--overlap", "hooks")
+
+
+class _Schedules(click.Group):
+    """A group that says what happens instead of what earlier versions let one choose."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> click.Context:
+        for place, word in enumerate(args[: args.index("--") if "--" in args else None]):
+            name = word.partition("=")[0]
+            if name in GONE[:2]:
+                from gravel.pipeline.schedule.job_store import INSTEAD
+
+                raise RequestError(f"{name} cannot be chosen any more: {INSTEAD}", hint=f"leave {name} out")
+            if name == "hooks" and place == 0:
+                hint = "`gravel schedule remove NAME`, and `add` it again with its hooks"
+                raise RequestError("hooks are set when a job is added", hint=hint)
+        return super().make_context(info_name, args, *rest, **more)
+
+
+@click.group(cls=_Schedules)
 def command() -> None:
     """Run workflows at set times: add jobs, then keep `gravel schedule run` going.
 
-    Instead of the service, the system's own timer may call `gravel schedule tick`; `gravel schedule unit`
-    prints what either needs. A scheduled run is an ordinary run: same cache, same record, see `gravel runs`.
+    Instead of it, the system's own timer may call `gravel schedule tick`; `gravel schedule unit` prints what
+    either needs. A scheduled run is an ordinary run: same cache, same record, see `gravel runs`.
     """
-
-
-_hook_options = together(
-    "hooks",
-    click.option(
-        "--on-failure", metavar="HOOK", help="A command or URL that receives the JSON of a failed run."
-    ),
-    click.option(
-        "--on-change", metavar="HOOK", help="The same for a run with other results than the last one."
-    ),
-)
 
 
 @command.command("add")
@@ -57,22 +67,8 @@ _hook_options = together(
 @click.option(
     "--jitter", type=age, default="0s", metavar="TIME", help="Delay the start at random, up to this time."
 )
-@click.option(
-    "--catch-up",
-    type=click.Choice(["none", "once", "all"]),
-    default="once",
-    show_default=True,
-    help="Which missed times to run.",
-)
-@click.option(
-    "--overlap",
-    type=click.Choice(["skip", "queue"]),
-    default="skip",
-    show_default=True,
-    help="What to do if the last run still goes on.",
-)
 @click.option("--time-limit", type=age, metavar="TIME", help="Interrupt a run that takes longer, such as 2h.")
-@_hook_options
+@hook_options
 @cache_option
 def add(
     workflow: str,
@@ -84,21 +80,22 @@ def add(
     time_limit: float | None,
     hooks: dict[str, str | None],
     cache_path: str | None,
-    **policies: Any,
+    jitter: float,
 ) -> None:
     """Run WORKFLOW at set times.
 
     Options after `--` go to `gravel run`, as in `-- --cluster inline --only check`.
     """
-    from gravel.pipeline.schedule.hooks import save_hooks
-    from gravel.pipeline.schedule.job import Job, check_name, check_secrets, name_from
+    from gravel.pipeline.records.hooks import check_hooks, check_secrets
+    from gravel.pipeline.schedule.job import Job, check_name, name_from
+    from gravel.pipeline.schedule.job_store import save_hooks
     from gravel.pipeline.schedule.listing import local, upcoming
     from gravel.pipeline.schedule.times import find_zone, local_zone, times_of
 
     zone = zone or local_zone()
     find_zone(zone)
     times_of(cron, zone)
-    checked = _checked(hooks)
+    checked = check_hooks(hooks)
     for text in settings:
         check_secrets(text, "--set")
     for text in arguments:
@@ -117,55 +114,28 @@ def add(
         arguments=arguments,
         time_limit=time_limit,
         hooks=tuple(checked),
-        **policies,
+        jitter=jitter,
     )
     store = _store(cache_path)
     store.add(job)
     save_hooks(job, store.root, checked)
     following = upcoming(job, store.state(job), job.created, 3)
     click.echo(f"{job.name}: {job.workflow}, next at {', '.join(local(due, zone) for due in following)}")
-    click.echo("it runs while `gravel schedule run` goes, or a timer calls `gravel schedule tick`")
-
-
-def _checked(hooks: dict[str, str | None]) -> dict[Event, str]:
-    """Return the hooks that were given, by event."""
-    from gravel.pipeline.schedule.job import EVENTS, check_hook
-
-    given = {event: hooks[f"on_{event}"] for event in EVENTS}
-    return {event: check_hook(hook, f"--on-{event}") for event, hook in given.items() if hook is not None}
-
-
-@command.command("hooks", short_help="Set the hooks of a job.")
-@click.argument("name")
-@_hook_options
-@cache_option
-def set_hooks(name: str, hooks: dict[str, str | None], cache_path: str | None) -> None:
-    """Set the hooks of the job NAME to these, and remove others.
-
-    Hooks are in your own configuration folder, because others may be able to write to the cache.
-    """
-    from dataclasses import replace
-
-    from gravel.pipeline.schedule.hooks import hooks_file, save_hooks
-
-    store = _store(cache_path)
-    checked = _checked(hooks)
-    job = replace(store.job(name), hooks=tuple(checked), in_cache=())
-    save_hooks(job, store.root, checked)
-    store.change(job)
-    kept = f"{' and '.join(checked)} in {hooks_file(job)}" if checked else "none"
-    click.echo(f"hooks of {job.name}: {kept}")
+    click.echo("it runs while `gravel schedule run` goes, or when a timer calls `gravel schedule tick`")
 
 
 def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
-    """Read words for `gravel run` as it would; raises click's errors, and RequestError for two of them."""
+    """Read words for `gravel run` as it would; raises click's errors, and RequestError for some of them."""
     from gravel.pipeline.cli.run import command as run
+    from gravel.pipeline.records.hooks import EVENTS
 
     read = run.make_context("gravel run", [workflow, *arguments]).params
     if read["cache_path"] is not None:
         raise RequestError("--cache stands behind `--`", hint="put it before: the schedule lies in the cache")
-    if read["settings"]:
-        raise RequestError("--set stands behind `--`", hint="put it before `--`")
+    for name in ("settings", *(f"on_{event}" for event in EVENTS)):
+        if read[name]:
+            option = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
+            raise RequestError(f"{option} stands behind `--`", hint="put it before `--`")
     return dict(read)
 
 
@@ -207,7 +177,7 @@ def list_jobs(name: str | None, as_json: bool, history: int, cache_path: str | N
 @cache_option
 def remove(name: str, cache_path: str | None) -> None:
     """Remove the job NAME; a run in progress is not stopped."""
-    from gravel.pipeline.schedule.hooks import save_hooks
+    from gravel.pipeline.schedule.job_store import save_hooks
 
     store = _store(cache_path)
     if name not in store.names():
@@ -220,53 +190,104 @@ def remove(name: str, cache_path: str | None) -> None:
     click.echo(f"{name} is removed" + ("; its run that goes ends by itself" if running else ""))
 
 
-@command.command("run", short_help="Serve the schedules until Ctrl-C.")
+@command.command("run", short_help="Start what is due until Ctrl-C.")
 @cache_option
 def serve(cache_path: str | None) -> int:
-    """Serve the schedules in the foreground; Ctrl-C interrupts what runs and ends it.
+    """Start what is due, and go on until Ctrl-C, which interrupts the runs at work.
 
-    You may kill it or start it twice at any time. No due time is run twice, and runs of a killed service
-    go on.
+    You may kill it or start it twice at any time: runs at work go on, and no due time is run twice.
     """
-    from gravel.pipeline.schedule.service import Service
+    from gravel.pipeline.schedule.ticker import Ticker
     from gravel.pipeline.store.location import find_cache
 
-    return Service(find_cache(cache_path)).serve()
+    return Ticker(find_cache(cache_path)).serve()
 
 
 @command.command("tick", short_help="Start what is due, once: for cron.")
 @cache_option
 def tick(cache_path: str | None) -> int:
-    """Make one pass for cron or a systemd timer: start what is due and wait until it is done.
+    """Start what is due and wait until it is done: for cron or a systemd timer.
 
     Jobs that become due meanwhile are started too. Exit code 1 if a run failed.
     """
-    from gravel.pipeline.schedule.service import Service
+    from gravel.pipeline.schedule.ticker import Ticker
     from gravel.pipeline.store.location import find_cache
 
-    return Service(find_cache(cache_path)).tick()
+    return Ticker(find_cache(cache_path)).tick()
 
 
-@command.command("unit", short_help="Print a systemd unit for the service.")
+@command.command("unit", short_help="Print a systemd unit.")
 @click.option("--timer", "kind", flag_value="timer", help="Print a timer that calls `tick` every minute.")
 @click.option("--cron", "kind", flag_value="cron", help="Print a line for crontab.")
 @click.option("--system", is_flag=True, help="For the system, not for the user.")
 @cache_option
 def unit(kind: str | None, system: bool, cache_path: str | None) -> None:
     """Print the systemd unit that keeps `gravel schedule run` going."""
-    from gravel.pipeline.schedule.units import cron_line, service_units, timer_units
     from gravel.pipeline.store.location import find_cache
 
-    program, cache = _program(), str(find_cache(cache_path))
+    cache = str(find_cache(cache_path))
+    words = [*_program(), "schedule", "run" if kind is None else "tick", "--cache", cache]
     if kind == "cron":
-        click.echo(cron_line(program, cache), nl=False)
+        click.echo("* * * * * " + shlex.join(words).replace("%", r"\%"))
         return
-    units = timer_units(program, cache) if kind == "timer" else service_units(program, cache, system=system)
     folder = "/etc/systemd/system" if system else "~/.config/systemd/user"
     reach = "sudo systemctl" if system else "systemctl --user"
+    units = _units(words, cache, kind == "timer", "multi-user.target" if system else "default.target")
     for name, text in units.items():
         click.echo(f"# {folder}/{name}\n{text}")
     click.echo(f"# then: {reach} daemon-reload && {reach} enable --now {list(units)[-1]}")
+
+
+SERVICE = """\
+[Unit]
+Description=gravel schedules of {shown}
+
+[Service]
+Type={type}
+ExecStart={command}
+# Only gravel itself gets the signal to stop; it interrupts its runs and waits for them.
+KillMode=mixed
+TimeoutStopSec=90
+SuccessExitStatus=130
+"""
+RESTARTED = """\
+Restart=on-failure
+RestartSec=10
+
+[Install]
+WantedBy={target}
+"""
+TIMER = """\
+[Unit]
+Description=Passes over the gravel schedules of {shown}
+
+[Timer]
+OnCalendar=minutely
+AccuracySec=1s
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+"""
+
+
+def _units(words: Sequence[str], cache: str, timed: bool, target: str) -> dict[str, str]:
+    """Return the unit files by name: of a service, which a timer starts every minute if it is `timed`."""
+    shown = cache.replace("%", "%%").replace("\n", " ")
+    service = SERVICE.format(
+        shown=shown, type="oneshot" if timed else "exec", command=" ".join(_unit_word(word) for word in words)
+    )
+    name = "gravel-schedule"
+    if not timed:
+        return {f"{name}.service": service + RESTARTED.format(target=target)}
+    return {f"{name}.service": service, f"{name}.timer": TIMER.format(shown=shown)}
+
+
+def _unit_word(word: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9_@+=:,./-]+", word):
+        return word
+    inner = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return '"' + inner.replace("\n", "\\n") + '"'
 
 
 def _program() -> list[str]:
@@ -277,7 +298,7 @@ def _program() -> list[str]:
     found = str(beside) if beside.exists() else shutil.which("gravel")
     if found is not None:
         return [str(Path(found).absolute())]
-    from gravel.pipeline.schedule.child_process import program
+    from gravel.pipeline.schedule.ticker import program
 
     return program("gravel.pipeline.cli")
 

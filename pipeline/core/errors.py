@@ -43,6 +43,10 @@ class RequestError(GravelError):
     exit_code = 2
 
 
+class NotEnoughMemory(RequestError, MemoryError):
+    """What was asked for does not fit the memory; refused before anything is allocated."""
+
+
 class WorkflowError(RequestError):
     """A workflow file with one or more faults, all reported at once."""
 

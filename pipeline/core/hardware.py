@@ -253,7 +253,7 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": platform.python_version()}
-    for name in ("gravel", "numpy", "zarr", "numba", "pyarrow", "dask", "distributed"):
+    for name in ("gravel", "numpy", "numba", "pyarrow", "dask", "distributed"):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

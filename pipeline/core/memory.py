@@ -22,9 +22,8 @@ USABLE = 0.9
 MAX_NAMED = 3
 """Stages that a refusal names for each kind of memory, those that need most first; the others are counted."""
 
-MAX_COMPRESSION = 32
-"""How many times as large as on the disk a result may be stated: a distance of 4 bytes is stored in one, and
-compresses to an eighth where nearly all vertices have one of two distances."""
+MAX_OVERSTATED = 4
+"""How many times as large as on the disk a result may be stated: a distance of 4 bytes is stored in one."""
 
 HOST_MEMORY = "--host-memory"
 """What a capacity's source is called that was given as an option."""
@@ -228,21 +227,21 @@ def refuse_what_no_disk_holds(
 ) -> None:
     """Raise RequestError for stage runs whose results cannot be stored on the disk of a folder.
 
-    Results are stated before they are compressed, and labels as wide as they may become. So one is refused
-    only where it is `MAX_COMPRESSION` times as large as what is free.
+    Labels are stated as wide as they may become. So a result is refused only where it is `MAX_OVERSTATED`
+    times as large as what is free.
     """
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(existing).free
     refused = []
     for key, need in needs.items():
         size = sum(output.bytes for output in need.outputs)
-        if size > MAX_COMPRESSION * free:
+        if size > MAX_OVERSTATED * free:
             refused.append(
                 Problem(
-                    f"the results of {key} have {format_bytes(size)} before they are compressed, and the "
-                    f"disk of the cache {folder} has {format_bytes(free)} free",
-                    f"ask for less: results of up to {format_bytes(MAX_COMPRESSION * free)} may fit if they "
-                    "compress well; or choose a cache on a larger disk with --cache or GRAVEL_CACHE",
+                    f"the results of {key} may have {format_bytes(size)}, and the disk of the cache {folder} "
+                    f"has {format_bytes(free)} free",
+                    f"ask for less: results of up to {format_bytes(MAX_OVERSTATED * free)} may fit if their "
+                    "labels are small; or choose a cache on a larger disk with --cache or GRAVEL_CACHE",
                     (locations or {}).get(key),
                 )
             )

@@ -7,7 +7,6 @@ were fetched otherwise. A file is complete before it has its name, and a URL lea
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -18,35 +17,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from blake3 import blake3
-
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.files import state_of
-from gravel.pipeline.datasets.fetching import PAUSE, Facts, FetchError, Watch, fetch, remote_facts
-from gravel.pipeline.datasets.object_stores import fetch_object, object_facts
+from gravel.pipeline.datasets.fetching import PAUSE, READ_BYTES, Digests, Part, Watch, fetch, remove_part
 from gravel.pipeline.datasets.records import DOWNLOADS, UrlRecord, UrlRecords
 from gravel.pipeline.store.descriptors import Obstacle
 from gravel.pipeline.store.files import LocalFiles, storage_errors
 from gravel.pipeline.store.opening import names_in, open_file, stated
-from gravel.stages.addresses import Address, address_of
+from gravel.stages.addresses import address_of
 from gravel.stages.errors import StageError
+from gravel.stages.remote import facts_of
+from gravel.stages.remote.facts import Facts, FetchError
 from gravel.stages.urls import is_url, shown
 
-__all__ = ["Download", "Downloads", "digests_of", "is_fetched", "name_of", "server_facts"]
+__all__ = ["Download", "Downloads", "digests_of", "fetched_copy", "is_fetched", "local_copy", "name_of"]
 
-READ_BYTES = 8 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_fetched(location: str) -> bool:
     """Say whether a location is of the kind that is downloaded before it is read: every URL but file://."""
     return is_url(location) and not location.lower().startswith("file:")
-
-
-def server_facts(url: str) -> Facts:
-    """Ask what the server has at a URL, without fetching it; raises FetchError and StageError."""
-    address = address_of(url)
-    return remote_facts(address) if _is_http(address) else object_facts(address)
 
 
 @dataclass(frozen=True)
@@ -88,6 +79,7 @@ class Downloads:
         sha256: str | None = None,
         *,
         wanted: str | None = None,
+        anew: bool = False,
         progress: Callable[[int, int | None], None] = lambda done, total: None,
         log: Callable[[str], None] = lambda message: None,
         pause: float = PAUSE,
@@ -95,19 +87,21 @@ class Downloads:
         """Return the file of a URL, which is downloaded unless it is here and nothing speaks against it.
 
         With a checksum, or the BLAKE3 that is `wanted`, the file that has it is the right one, and the
-        network is not asked. Raises StageError for a URL that cannot be had, and for another digest.
+        network is not asked. With `anew` the server was asked before, and had another one. Raises StageError
+        for a URL that cannot be had, and for another digest.
         """
         began = time.time()
-        found = self._good(url, sha256, wanted) or (
-            self._current(url, log) if not (sha256 or wanted) else None
-        )
+        found = self._good(url, sha256, wanted)
+        if found is None and not (sha256 or wanted or anew):
+            found = self._current(url, log)
         if found is not None:
+            if sha256 is not None:
+                log(f"{shown(url)}: here by its sha256")
             return found
         name = self.records.name(url)
         with storage_errors(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             (self.root / "parts").mkdir(exist_ok=True)
-        self.records.remove_old()
         from filelock import FileLock
 
         with FileLock(self.root / "parts" / f"{name}.lock"):
@@ -125,10 +119,26 @@ class Downloads:
             )
         return made
 
-    def current(self, url: str, facts: Facts) -> UrlRecord | None:
-        """Return what is on record of a URL if the server's strong ETag, date and size are still those."""
+    def unchanged(self, url: str, log: Callable[[str], None]) -> UrlRecord | None:
+        """Return what is on record of a URL if its server has the same still, and say what decided.
+
+        Without a network it counts as the same, and so does a file that was put here by hand. Raises
+        FetchError where a server gives no answer otherwise.
+        """
         record = self.records.read(url)
-        return record if record is not None and record.facts.same_as(facts) else None
+        try:
+            facts = facts_of(address_of(url))
+        except FetchError as error:
+            if record is None or not (error.offline or record.by_hand) or self.by_hand(url).is_file():
+                raise
+            day = time.strftime("%Y-%m-%d", time.localtime(record.fetched))
+            copy = "the file put here" if record.by_hand else "its copy"
+            log(f"{shown(url)}: {error}; {copy} of {day} is used")
+            return record
+        if record is None or not record.facts.same_as(facts):
+            return None
+        log(f"{shown(url)}: unchanged by ETag")
+        return record
 
     def _good(self, url: str, sha256: str | None, wanted: str | None) -> Download | None:
         """Find the file with a digest."""
@@ -143,42 +153,33 @@ class Downloads:
         return found if found is not None and found.fetched >= began else None
 
     def _current(self, url: str, log: Callable[[str], None]) -> Download | None:
-        """Return what was downloaded if the server still has it; without a network it counts as the same."""
-        record = self.records.read(url)
-        found = self._present(record)
-        if record is None or found is None:
-            return None
-        try:
-            return found if self.current(url, server_facts(url)) is not None else None
-        except FetchError as error:
-            if not error.offline:
-                return found if record.by_hand else None
-            day = time.strftime("%Y-%m-%d", time.localtime(found.fetched))
-            log(f"{shown(url)}: {error}; its copy of {day} is used")
-            return found
+        """Return the file that is here of a URL if its server has the same still."""
+        found = self._present(self.records.read(url))
+        if found is not None:
+            with suppress(FetchError):
+                return found if self.unchanged(url, log) is not None else None
+        return None
 
     def _download(self, url: str, sha256: str | None, watch: Watch) -> Download:
-        watch.log(f"downloading {shown(url)}")
-        address = address_of(url)
-        part = self.root / "parts" / self.records.name(url)
+        watch.log(f"{shown(url)}: fetching")
+        part = Part(self.root / "parts" / self.records.name(url))
         try:
-            if _is_http(address):
-                facts = fetch(address, part, watch, checked=sha256 is not None)
-            else:
-                facts = fetch_object(address, part, watch)
+            facts = fetch(address_of(url), part, watch, checked=sha256 is not None)
         except FetchError as error:
             raise self._no_file(url, sha256, error) from None
-        found, content = digests_of(part)
+        found, content = part.digests.values
         if sha256 is not None and found != sha256.lower():
-            _remove_part(part)
+            part.drop()
             raise StageError(
                 f"what {shown(url)} gives has the sha256 {found}, and {sha256.lower()} is expected",
                 hint="the file changed there, or something between gave another one; correct the checksum if "
                 f"this one is right, or put the right file at {self.by_hand(url)}",
             )
-        watch.log(f"{facts.size or 0:,} bytes, sha256 {found}")
-        kept = self._keep(part, url, (found, content), facts)
-        _remove_part(part)
+        known = self.records.read(url)
+        same = ", as before" if known is not None and known.sha256 == found else ""
+        watch.log(f"{shown(url)}: fetched, {part.size:,} bytes, sha256 {found}{same}")
+        kept = self._keep(part.path, url, (found, content), facts)
+        part.drop()
         return kept
 
     def _keep(
@@ -249,6 +250,8 @@ class Downloads:
         else:
             hint = "run again: what came so far is kept, and the rest is fetched if the server has a strong "
             hint += "ETag or the `sha256` is stated"
+        if error.hint is not None:
+            hint = f"{error.hint}; {hint}"
         return StageError(f"{shown(url)} cannot be downloaded: {error}", hint=hint)
 
     def _room(self, wanted: int) -> None:
@@ -265,7 +268,7 @@ class Downloads:
         What its content was stays on record, so that results made from it are still found.
         """
         record = self.records.read(url)
-        _remove_part(self.root / "parts" / self.records.name(url))
+        remove_part(self.root / "parts" / self.records.name(url))
         if record is None or record.dropped:
             return 0
         self.records.write(url, replace(record, dropped=True))
@@ -279,27 +282,30 @@ class Downloads:
         return size
 
 
+def local_copy(cache_root: Path, url: str) -> str | None:
+    """Return the path of what was downloaded of a URL, whatever its server has now; None if nothing was."""
+    found = Downloads(cache_root).find(url)
+    return None if found is None else str(found.path)
+
+
+def fetched_copy(cache_root: Path, url: str) -> str:
+    """Return the same; raises StageError where nothing was, so that sizes are not asked of the network."""
+    found = local_copy(cache_root, url)
+    if found is None:
+        raise StageError(f"{shown(url)} is not fetched yet")
+    return found
+
+
 def name_of(url: str) -> str:
     """Return a URL's last part as the name of a file; formats are detected from it."""
-    name = PurePosixPath(unquote(urlsplit(shown(url).rpartition("::")[2] or url).path)).name
+    name = PurePosixPath(unquote(urlsplit(shown(url)).path)).name
     return re.sub(r"[^A-Za-z0-9._+=-]", "_", name)[-120:].lstrip(".") or "file"
-
-
-def _is_http(address: Address) -> bool:
-    return address.url.lower().startswith(("http://", "https://"))
 
 
 def digests_of(path: Path) -> tuple[str, str]:
     """Return the sha256 and the BLAKE3 of a file."""
-    sha256, content = hashlib.sha256(), blake3()
+    digests = Digests()
     with open_file(path.parent, path.name) as file:
         while block := file.read(READ_BYTES):
-            sha256.update(block)
-            content.update(block)
-    return sha256.hexdigest(), content.hexdigest()
-
-
-def _remove_part(part: Path) -> None:
-    with suppress(OSError):
-        part.unlink(missing_ok=True)
-        part.with_name(f"{part.name}.json").unlink(missing_ok=True)
+            digests.add(block)
+    return digests.values

@@ -1,66 +1,50 @@
-"""One file over HTTP into a file on disk, in as many pieces as the line allows.
+"""One file from elsewhere into a file on disk, digested as it comes, in as many pieces as the line allows.
 
-A download that breaks off goes on where it stopped (RFC 9110, section 14: `Range`), if the server can and
-a strong ETag (`If-Range`, section 13.1.5) or a checksum vouches for the whole; else it begins anew, since
-pieces of two versions of a file may have one date and one size.
+Whatever came of it stays, so that a later attempt, or a later run, goes on where this one stopped.
 """
 
 from __future__ import annotations
 
-import http.client
+import hashlib
 import json
-import re
+import os
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from gravel.pipeline.datasets.etags import strong_etag
+from blake3 import blake3
+
+from gravel.pipeline.store.opening import open_file, read_file
 from gravel.stages.addresses import Address
+from gravel.stages.remote import open_at
+from gravel.stages.remote.facts import Answer, Changed, Facts, FetchError
 
-__all__ = ["PAUSE", "Facts", "FetchError", "Watch", "fetch", "remote_facts"]
+__all__ = ["PAUSE", "READ_BYTES", "Digests", "Part", "Watch", "fetch", "remove_part"]
 
-TIMEOUT = 30.0
-"""Seconds that a server may be silent."""
-
-BLOCK = 1 << 20
 PATIENCE = 5
 """How often in a row an attempt may end without a byte."""
 
 PAUSE = 0.5  # seconds
-
-_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
-_PASSING = {408, 425, 429, 500, 502, 503, 504}
+READ_BYTES = 8 << 20
 
 
-class FetchError(Exception):
-    """A URL that gave no whole file; `offline` says that its server was never reached."""
+class Digests:
+    """The sha256 and the BLAKE3 of bytes that come in order."""
 
-    def __init__(self, message: str, *, offline: bool = False, status: int | None = None) -> None:
-        super().__init__(message)
-        self.offline = offline
-        self.status = status
+    def __init__(self) -> None:
+        self._sha256, self._blake3 = hashlib.sha256(), blake3()
 
-
-@dataclass(frozen=True)
-class Facts:
-    """What a server says of a file: its bytes, and what changes with its content."""
-
-    size: int | None = None
-    etag: str | None = None
-    modified: str | None = None
+    def add(self, block: bytes) -> None:
+        """Take the next bytes in."""
+        self._sha256.update(block)
+        self._blake3.update(block)
 
     @property
-    def validator(self) -> str | None:
-        """Return the ETag that `If-Range` takes, if it vouches for the content."""
-        return strong_etag(self.etag, self.modified, self.size)
-
-    def same_as(self, other: Facts) -> bool:
-        """Say whether a server's word makes both one version of a file."""
-        return self.validator is not None and self == other
+    def values(self) -> tuple[str, str]:
+        """Return both, in hexadecimal digits."""
+        return self._sha256.hexdigest(), self._blake3.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -78,162 +62,90 @@ class Watch:
     pause: float = PAUSE
 
 
-def remote_facts(address: Address) -> Facts:
-    """Ask with HEAD; raises FetchError."""
-    try:
-        with _open(address, {}, method="HEAD") as answer:
-            return _facts(answer.headers, _number(answer.headers.get("Content-Length")))
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise _failed(error, address) from None
+class Part:
+    """The beginning of a file that is being downloaded: its size, its digests, and the version that it is of.
+
+    The version lies beside it, in a file with `.json` behind its name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._json = path.with_name(f"{path.name}.json")
+        self.facts: Facts | None = None
+        self.size = 0
+        self.digests = Digests()
+        try:
+            text = read_file(path.parent, self._json.name)
+            self.facts = Facts(**json.loads(text))
+            with open_file(path.parent, path.name) as file:
+                while block := file.read(READ_BYTES):
+                    self._count(block)
+        except (OSError, ValueError, TypeError):
+            self.drop()
+
+    def begin(self, facts: Facts) -> None:
+        """Say which version the bytes to come are of."""
+        self.facts = facts
+        with suppress(FileNotFoundError):
+            self._json.unlink()  # a link would be followed
+        self._json.write_text(json.dumps(asdict(facts)), encoding="utf-8")
+
+    def append(self, answer: Answer, progress: Callable[[int, int | None], None]) -> None:
+        """Write what comes behind what is here, to its end."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(self.path, flags, 0o666), "ab", buffering=0) as file:
+            while block := answer.read():
+                rest = memoryview(block)
+                while rest:
+                    rest = rest[file.write(rest) :]
+                self._count(block)
+                progress(self.size, answer.facts.size)
+
+    def _count(self, block: bytes) -> None:
+        self.size += len(block)
+        self.digests.add(block)
+
+    def drop(self) -> None:
+        """Begin anew, with nothing."""
+        remove_part(self.path)
+        self.facts, self.size, self.digests = None, 0, Digests()
 
 
-def fetch(address: Address, part: Path, watch: Watch, *, checked: bool = False) -> Facts:
-    """Bring a URL's content into the file `part`, which may hold the beginning of it already.
+def remove_part(path: Path) -> None:
+    """Remove what is here of a file."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.json").unlink(missing_ok=True)
 
-    Beside it `part` + `.json` says which version of the content it is of. With `checked` the caller knows a
-    checksum, so that going on needs no word that the file is still the same. Raises FetchError if there is
-    no such file or the server does not answer. Whatever came stays in `part`.
+
+def fetch(address: Address, part: Part, watch: Watch, *, checked: bool = False) -> Facts:
+    """Bring a URL's content into a file that may have the beginning of it already; returns what it is of.
+
+    With `checked` the caller knows a checksum, so that going on needs no word of the server that the file is
+    still the same. Raises FetchError if there is no such file or the server does not answer.
     """
     silent = 0
     while True:
-        there = part.stat().st_size if part.exists() else 0
+        before = part.size
         try:
-            return _attempt(address, part, there, checked, watch)
-        except (OSError, ValueError, http.client.HTTPException, _Cut) as error:
-            if isinstance(error, OSError) and not _of_the_line(error):
+            return _attempt(address, part, watch, checked=checked)
+        except FetchError as error:
+            if isinstance(error, Changed):
+                part.drop()
+            silent = 0 if part.size > before else silent + 1
+            if not error.passing or silent >= PATIENCE:
                 raise
-            failure = _failed(error, address)
-            if failure.status is not None and failure.status not in _PASSING:
-                raise failure from None
-            now = part.stat().st_size if part.exists() else 0
-            silent = 0 if now > there else silent + 1
-            if silent >= PATIENCE or (failure.offline and _never(error)):
-                raise failure from None
-            watch.log(f"{failure}; {now:,} bytes are here, and the rest is asked for again")
+            watch.log(f"{error}; {part.size:,} bytes are here, and the rest is asked for again")
             time.sleep(watch.pause * 2 ** max(0, silent - 1) if silent else 0)
 
 
-class _Cut(Exception):
-    """The line was closed before the end."""
-
-
-def _attempt(address: Address, part: Path, there: int, checked: bool, watch: Watch) -> Facts:
-    known = _read_facts(part) if there else None
-    headers = {}
-    if known is not None and (known.validator is not None or checked):
-        headers["Range"] = f"bytes={there}-"
-        if known.validator is not None:
-            headers["If-Range"] = known.validator
-    try:
-        answer = _open(address, headers)
-    except urllib.error.HTTPError as error:
-        if error.code != http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-            raise
-        error.close()
-        if known is not None and known.size == there and _same(error.headers, known):
-            return known
-        # What is here is longer than the file: it is of another one.
-        part.unlink(missing_ok=True)
-        raise _Cut("the file is no longer the one that was begun") from None
-    with answer:
-        start, facts = _begin(answer)
-        if there and start == 0:
+def _attempt(address: Address, part: Part, watch: Watch, *, checked: bool) -> Facts:
+    with closing(open_at(address, part.size, part.facts, checked=checked)) as answer:
+        if part.size and answer.start == 0:
             watch.log("the server sends the file from its beginning")
-        if start and not checked and not (known is not None and known.validator == facts.validator):
-            part.unlink(missing_ok=True)
-            raise _Cut("the file is no longer the one that was begun")
-        if start not in (0, there):
-            raise _Cut(f"the server sent bytes from {start:,} on, and those from {there:,} on were asked for")
-        if facts.size is not None:
-            watch.room(facts.size - start)
-        _write_facts(part, facts)
-        done = start
-        with part.open("r+b" if start else "wb") as file:
-            file.seek(start)
-            while block := answer.read(BLOCK):
-                file.write(block)
-                done += len(block)
-                watch.progress(done, facts.size)
-    if facts.size is not None and done < facts.size:
-        raise _Cut(f"the line was cut after {done:,} of {facts.size:,} bytes")
-    return Facts(done, facts.etag, facts.modified)
-
-
-def _begin(answer: Any) -> tuple[int, Facts]:
-    """Return where the bytes begin that the server sends, and the facts of the whole file."""
-    length = _number(answer.headers.get("Content-Length"))
-    if answer.status != http.client.PARTIAL_CONTENT:
-        return 0, _facts(answer.headers, length)
-    match = _RANGE.match(answer.headers.get("Content-Range") or "")
-    if match is None:
-        raise _Cut("the server does not say which bytes it sends")
-    whole = None if match[3] == "*" else int(match[3])
-    return int(match[1]), _facts(answer.headers, whole)
-
-
-def _open(address: Address, headers: Mapping[str, str], method: str = "GET") -> Any:
-    # Without this a server may compress on the way, and lengths and ranges would be of something else.
-    every = {"User-Agent": "gravel", "Accept-Encoding": "identity", **headers}
-    request = urllib.request.Request(address.url, headers=every, method=method)
-    if address.authorization is not None:
-        # Whoever this server points to does not get the password.
-        request.add_unredirected_header("Authorization", address.authorization)
-    return urllib.request.urlopen(request, timeout=TIMEOUT)
-
-
-def _facts(headers: Any, size: int | None) -> Facts:
-    return Facts(size, headers.get("ETag"), headers.get("Last-Modified"))
-
-
-def _same(headers: Any, known: Facts) -> bool:
-    """Say whether an answer of 416 is of the very file that is here whole."""
-    match = re.fullmatch(r"bytes \*/(\d+)", headers.get("Content-Range") or "")
-    return match is not None and int(match[1]) == known.size and _facts(headers, known.size).same_as(known)
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
-
-
-def _facts_of(part: Path) -> Path:
-    return part.with_name(f"{part.name}.json")
-
-
-def _read_facts(part: Path) -> Facts | None:
-    try:
-        return Facts(**json.loads(_facts_of(part).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
-
-
-def _write_facts(part: Path, facts: Facts) -> None:
-    _facts_of(part).write_text(json.dumps(asdict(facts)), encoding="utf-8")
-
-
-def _of_the_line(error: OSError) -> bool:
-    """Tell what the network does from what the disk does."""
-    return isinstance(error, urllib.error.URLError | TimeoutError | ConnectionError)
-
-
-def _never(error: Exception) -> bool:
-    """Say whether asking again is of no use: the name is unknown or nobody listens there."""
-    reason = getattr(error, "reason", None)
-    passing = (TimeoutError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
-    return isinstance(error, urllib.error.URLError) and not isinstance(reason, passing)
-
-
-def _failed(error: Exception, address: Address) -> FetchError:
-    if isinstance(error, urllib.error.HTTPError):
-        error.close()
-        problem = address.without_secrets(f"the server answers {error.code} {error.reason}")
-        return FetchError(problem, status=error.code)
-    if isinstance(error, urllib.error.URLError):
-        reason = error.reason
-        problem = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
-        return FetchError(f"its server cannot be reached: {address.without_secrets(problem)}", offline=True)
-    if isinstance(error, TimeoutError):
-        return FetchError("its server does not answer", offline=True)
-    if isinstance(error, http.client.IncompleteRead):
-        return FetchError("the line was cut")
-    problem = address.without_secrets(str(error) or type(error).__name__)
-    return FetchError(problem, offline=isinstance(error, ConnectionError))
+            part.drop()
+        if answer.facts.size is not None:
+            watch.room(answer.facts.size - answer.start)
+        part.begin(answer.facts)
+        part.append(answer, watch.progress)
+    return Facts(part.size, answer.facts.etag, answer.facts.modified)

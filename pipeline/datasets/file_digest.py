@@ -16,14 +16,15 @@ from blake3 import blake3
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import shows_every_change, state_of
 from gravel.pipeline.store.files import LocalFiles
+from gravel.stages.addresses import check_scheme
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
-from gravel.stages.urls import is_url
+from gravel.stages.errors import StageError
+from gravel.stages.urls import is_url, without_file_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gravel.pipeline.datasets.contents import Contents
-    from gravel.pipeline.datasets.fetches import Fetches
     from gravel.stages.stage import FileInput
 
 READ_BYTES = 8 << 20
@@ -47,7 +48,7 @@ class FileDigests:
         self._fetch = fetch
         self._on_new = on_new
         self._contents: Contents | None = None
-        self.fetches: Fetches | None = None
+        self.fetches: Contents | None = None
 
     def digest(self, file: FileInput) -> str:
         """Return what stands for the content of a file or URL in a recipe.
@@ -56,20 +57,20 @@ class FileDigests:
         that is not there or no file and a URL that cannot be reached, and `NeedsContent` for one that has to
         be fetched first.
         """
-        if not is_url(file.location):
-            return self._local(Path(file.location))
-        if file.location.lower().startswith("file:"):
-            return self._local(Path(re.sub(r"^file://(localhost)?", "", file.location, flags=re.IGNORECASE)))
+        path = without_file_scheme(file.location)
+        if not is_url(path):
+            return self._local(Path(path))
+        try:
+            check_scheme(path)
+        except StageError as error:
+            raise RequestError(error.message, hint=error.hint) from None
         if file.sha256 is not None:
             return f"sha256:{file.sha256.lower()}"
         if self._contents is None:
             from gravel.pipeline.datasets.contents import Contents
 
-            if self._fetch:
-                from gravel.pipeline.datasets.fetches import Fetches
-
-                self.fetches = Fetches(self._files.root)
-            self._contents = Contents(self._files.root, self.fetches)
+            self._contents = Contents(self._files.root, fetch=self._fetch)
+            self.fetches = self._contents if self._fetch else None
         return self._contents.digest(file.location)
 
     def _local(self, path: Path) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-from gravel.stages.addresses import address_of
+from gravel.stages.addresses import address_of, is_http
 from gravel.stages.broken_links import broken_link
 from gravel.stages.errors import StageError
-from gravel.stages.urls import is_url, shown
+from gravel.stages.urls import is_url, shown, variables, without_file_scheme
 
 HIDDEN = (".", "_")
 """What names begin with that writers of part files give to files without edges, such as `_SUCCESS`."""
@@ -18,6 +20,7 @@ HIDDEN = (".", "_")
 
 def is_several(item: str) -> bool:
     """Say whether a path or URL may stand for several files: as a folder, or as a pattern that is no name."""
+    item = without_file_scheme(item)
     if is_url(item):
         return item.endswith("/") or any(sign in item.partition("?")[0] for sign in "*[")
     path = Path(item).expanduser()
@@ -54,6 +57,7 @@ def located(paths: Sequence[str]) -> list[str]:
 
 
 def _files(item: str) -> list[str]:
+    item = without_file_scheme(item)
     if is_url(item):
         found = [each for each in _listed(item) if not _is_hidden(each)]
     else:
@@ -83,20 +87,39 @@ def _is_hidden(file: str) -> bool:
 
 
 def _listed(location: str) -> list[str]:
-    """Ask a file system elsewhere for the files below a folder, or those that match a pattern."""
-    if location.lower().startswith(("http://", "https://")):
-        raise StageError("files cannot be listed over HTTP", hint="list their URLs", file=shown(location))
+    """Ask an object store for the files below a folder, or below what a pattern stands for."""
     from gravel.stages.streams.opening import explain_remote
 
-    try:
-        import fsspec
+    address = address_of(location)
+    if is_http(location) or variables(location):
+        what = "over HTTP" if is_http(location) else "where a part of the URL is a variable"
+        raise StageError(f"files cannot be listed {what}", hint="list their URLs", file=shown(location))
+    from gravel.stages.remote.facts import FetchError
+    from gravel.stages.remote.object_store import list_objects, split_url
 
-        system, path = fsspec.core.url_to_fs(address_of(location).url)
-        found = system.find(path) if location.endswith("/") else system.glob(path, detail=True)
-        names = [name for name in found if location.endswith("/") or found[name]["type"] == "file"]
-    except Exception as error:  # every file system raises its own
+    pattern = split_url(location)[2]
+    patterns = pattern.rstrip("/").split("/") if pattern else []
+    above = re.split(r"[*\[]", pattern, maxsplit=1)[0].rpartition("/")[0]
+    try:
+        found = [key.split("/") for key in list_objects(address, above)]
+    except FetchError as error:
         raise explain_remote(error, location) from None
-    place = path.rstrip("/")
-    if not location.rstrip("/").endswith(place):
-        raise StageError("files cannot be listed in this URL", hint="list them", file=shown(location))
-    return [location.rstrip("/")[: -len(place)] + name for name in names]
+    bucket = location.removesuffix(pattern)
+    return [bucket + "/".join(names) for names in found if _is_below(names, patterns)]
+
+
+def _is_below(names: list[str], patterns: list[str]) -> bool:
+    """Say whether a pattern stands for a file or a folder above it, with no hidden folder between them."""
+    for count in range(len(names), -1, -1):
+        if _matches(names[:count], patterns):
+            return not any(name.startswith(HIDDEN) for name in names[count:])
+    return False
+
+
+def _matches(names: list[str], patterns: list[str]) -> bool:
+    """Match one part of a path with one of a pattern; `**` stands for any number."""
+    if not patterns:
+        return not names
+    if patterns[0] == "**":
+        return any(_matches(names[start:], patterns[1:]) for start in range(len(names) + 1))
+    return bool(names) and fnmatchcase(names[0], patterns[0]) and _matches(names[1:], patterns[1:])

@@ -17,12 +17,11 @@ from pathlib import Path
 
 from blake3 import blake3
 
-from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.files import written_aside
-from gravel.pipeline.datasets.fetching import Facts
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.opening import read_file
 from gravel.stages.addresses import address_of
+from gravel.stages.remote.facts import Facts
 from gravel.stages.urls import has_secrets, shown, variables
 
 __all__ = ["UrlRecord", "UrlRecords"]
@@ -30,9 +29,6 @@ __all__ = ["UrlRecord", "UrlRecords"]
 FORMAT = 2
 DOWNLOADS = "downloads"
 FOLDER = f"{DOWNLOADS}/addresses"
-OLD_FOLDER = f"{DOWNLOADS}/urls"
-"""Where older versions kept whole URLs, with what was secret in them."""
-
 KEY_BYTES = 32
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -116,7 +112,7 @@ class UrlRecords:
                 return None
             made = UrlRecord(**record)
             float(made.fetched)
-            good = _DIGEST.fullmatch(made.sha256) and _DIGEST.fullmatch(made.blake3)
+            good = made.facts and _DIGEST.fullmatch(made.sha256) and _DIGEST.fullmatch(made.blake3)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         return made if good else None
@@ -131,8 +127,3 @@ class UrlRecords:
         names = self._files.names(FOLDER, ".json")
         found = [self._read(f"{FOLDER}/{name}") for name in names]
         return [record for record in found if record is not None]
-
-    def remove_old(self) -> None:
-        """Remove the records that older versions wrote; what they led to is found by its content."""
-        with suppress(GravelError, OSError):
-            self._files.remove(OLD_FOLDER)

@@ -96,11 +96,6 @@ class History:
         stated = record.provenance.get("file")
         return Path(stated) if isinstance(stated, str) else None
 
-    def has_run(self, run: StageRun) -> bool:
-        """Say whether this workflow computed the stage run before, with whatever recipe."""
-        by_run = self._past[1]
-        return any((run.stage.name, key) in by_run for key in (run.key, *run.aliases))
-
     def explain(self, run: StageRun, recipe: Recipe) -> tuple[tuple[str, ...], bool]:
         """Return the reasons, as old value -> new value, and whether only the hardware differs."""
         by_stage, by_run = self._past

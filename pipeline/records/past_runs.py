@@ -204,7 +204,7 @@ def last_failures(root: Path, workflow: str | Path) -> Failures:
     """
     for folder in run_folders(root):
         record = read_run(folder)
-        if record is None or not _is_of(record["workflow"], Path(workflow)):
+        if record is None or not is_of(record["workflow"], Path(workflow)):
             continue
         if still_runs(record):
             raise RequestError(
@@ -216,7 +216,8 @@ def last_failures(root: Path, workflow: str | Path) -> Failures:
     raise RequestError(f"no run of {workflow} is on record in {root}", hint="leave --failed out")
 
 
-def _is_of(workflow: Mapping[str, Json], path: Path) -> bool:
+def is_of(workflow: Mapping[str, Json], path: Path) -> bool:
+    """Say whether a run is of a workflow file, as its record describes the workflow."""
     if workflow.get("file") is not None:
         return bool(workflow["file"] == str(path.absolute()))
     return bool(workflow.get("path") == str(path))  # written before records named the whole path

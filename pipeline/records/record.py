@@ -6,7 +6,7 @@ on reads both. `run.json` holds: `format`, `run`, `state` (running, done, failed
 `host`, `started` and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute
 file, parameters, matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see
 `StageRecord`), `spans` (of a run with --profile: see `gravel.pipeline.records.profile`), `datasets` (see
-`gravel.pipeline.scheduler.data_set_rows.Row`), `gone` (data sets of the last run that are no more), `trust`
+`gravel.pipeline.scheduler.data_sets.Row`), `gone` (data sets of the last run that are no more), `trust`
 (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
 fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
 everything that the run made or relied on.

@@ -1,23 +1,21 @@
-"""Workflows at set times: jobs on record in the cache, a service that starts them, one supervisor per run.
+"""Workflows at set times: jobs on record in the cache, passes that start what is due, one process a run.
 
 On disk, below the cache's root (times are UTC, `NAME` is the job's):
 
-- `schedules/NAME/job.json`: what `gravel schedule add` was given, but for the hooks: those are commands,
-  and lie in the user's own configuration (`gravel.pipeline.schedule.hooks`). Only the events with one
-  change.
-- `schedules/NAME/state.json`: up to when due times are decided, which wait, which claim is open.
+- `schedules/NAME/job.json`: what `gravel schedule add` was given. Of the hooks, which are commands, only the
+  events; the hooks themselves lie in the user's own configuration.
+- `schedules/NAME/state.json`: up to when due times are decided, which one waits, which claim is open.
 - `schedules/NAME/claims/DUE.ATTEMPT.json`: the claim on a due time, made before its run starts and with the
   outcome after; beside it the run's log.
-- `leases/schedule-NAME.lock`: held for as long as a run of the job lives.
+- `leases/schedule-NAME.lock`: held by the process of a run for as long as it lives.
 
-Three kinds of process. The *service* (`gravel schedule run`, or one pass of it, `tick`) decides which due
-times are to be run and starts supervisors. A *supervisor* takes the job's lease, makes the claim, carries out
-one run as a child, holds it to its time limit, writes the outcome and calls the hooks. It does not need the
-service any more, so a service that is killed loses nothing. The *run* is `gravel run`, with the cache and
-the record of any other.
+A *pass* (`gravel schedule tick`; `gravel schedule run` makes one after another) decides which due time is
+to be run and starts a process for it, which it holds to its time limit. The *process of a run* takes the
+job's lease, makes the claim, is `gravel run`, writes the outcome and calls the hooks. Passes that are
+killed change nothing for it. If the process dies itself, it leaves an open claim and a free lease: the next
+pass starts another one, which closes the claim by the run's record, calls the hooks that are owed, and runs
+a due time again whose run was lost.
 
-A due time is run at most once: `state.json` changes under the job's lock, and a claim is a file that only
-one process can create, on a local disk and over NFS, even where nothing can be locked. A supervisor that dies
-leaves an open claim and a free lease; the next supervisor records the run as lost and, if the job catches up,
-runs its due time again.
+A due time is run at most once: `state.json` changes under the job's lock, and a claim is a file that only one
+process can create, on a local disk and over NFS, even where nothing can be locked.
 """

@@ -7,8 +7,10 @@ Every file is written aside, flushed and then renamed or linked into place. What
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import uuid
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import field
 from pathlib import Path
@@ -18,9 +20,10 @@ from pydantic import ValidationError
 from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.schedule.job import EVENTS, Job
+from gravel.pipeline.core.files import config_folder
+from gravel.pipeline.records.hooks import EVENTS, Event
+from gravel.pipeline.schedule.job import DueTime, Job, Moment, Record
 from gravel.pipeline.schedule.policy import State
-from gravel.pipeline.schedule.record import DueTime, Moment, Record
 from gravel.pipeline.schedule.times import iso
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import storage_errors
@@ -28,20 +31,25 @@ from gravel.pipeline.store.leases import Lease, holder
 from gravel.pipeline.store.ownership import user_name
 from gravel.pipeline.store.sharing import is_own
 from gravel.pipeline.store.sweeping import TEMPORARY_AGE
+from gravel.pipeline.store.trusted import check_own_file, make_config_folder
 
-FORMAT = 1
+FORMAT = 2
+HOOKS_FORMAT = 1
 Kind = TypeVar("Kind", bound=Record)
 KEPT_CLAIMS = 200
 """How many claims, with their logs, a job keeps."""
+INSTEAD = "due times that were missed run once, and a run at work is not doubled"
+"""What happens where earlier versions of gravel left the choice."""
 
 
 @dataclass
 class Claim(Record):
     """One run of a job. `state` is running, done, failed, timed out, interrupted or lost.
 
-    `due`, `began` and `ended` are seconds since 1970. `run` is the id of the run's record; `results` stands
-    for its artifacts and `changed` says whether the last successful run had others. `owed` are the hooks
-    (failure, change) still to be called, `hooks` what came of those that were.
+    `due`, `began` and `ended` are seconds since 1970; `pid` is the run's process. `run` is the id of its
+    record; `stopped` says why it was interrupted ("time limit" or "service"), if it was; `results` stands
+    for its artifacts, and `changed` says whether the last successful run had others. `again` says that the
+    due time waits once more. `owed` are the hooks still to be called, `hooks` what came of those that were.
     """
 
     job: str
@@ -55,11 +63,12 @@ class Claim(Record):
     seconds: float | None = None
     run: str | None = None
     exit_code: int | None = None
+    stopped: str | None = None
     problem: str | None = None
     results: str | None = None
     changed: bool = False
     again: bool = False
-    owed: list[str] = field(default_factory=list)
+    owed: list[Event] = field(default_factory=list)
     hooks: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -123,10 +132,10 @@ class JobStore:
             raise RequestError(f"there is no schedule {name!r}", hint=hint)
         return job
 
-    def change(self, job: Job) -> None:
-        """Replace the record of a job, whose id stays."""
-        with self.lock(job.name):
-            self._files.replace(f"schedules/{job.name}/job.json", _pack(job))
+    def knows(self, job: Job) -> bool:
+        """Say whether a job is on record still, and no other under its name."""
+        known = self.find(job.name)
+        return known is not None and known.id == job.id
 
     def remove(self, name: str) -> None:
         """Forget a job with its claims and logs; a run that goes ends by itself."""
@@ -153,25 +162,24 @@ class JobStore:
         return self.root / "leases" / f"schedule-{name}.lock"
 
     def running(self, name: str) -> bool:
-        """Say whether a run of the job, or its supervisor, lives."""
+        """Say whether the process of a run of the job lives."""
         return holder(self.lease_path(name)) is not None
 
     def take_lease(self, name: str) -> Lease | None:
         """Take the job's lease, or None if it is held; call it under the job's lock."""
         path = self.lease_path(name)
-        if path.exists():
-            if holder(path) is not None:
-                return None
-            path.unlink(missing_ok=True)
+        if self.running(name):
+            return None
+        path.unlink(missing_ok=True)
         try:
             with storage_errors(self.root):
                 return Lease(path, f"schedule {name}")
         except FileExistsError:
             return None
 
-    def folder(self, name: str) -> Path:
-        """Return the folder of a job's claims and logs."""
-        return self.root / "schedules" / name / "claims"
+    def log(self, claim: Claim) -> Path:
+        """Return the file of what a run prints."""
+        return self.root / "schedules" / claim.job / "claims" / f"{claim.name}.log"
 
     def claim(self, claim: Claim) -> bool:
         """Put a claim on record; says whether it is the first on its due time and attempt."""
@@ -221,20 +229,57 @@ class JobStore:
             return None
         try:
             data = json.loads(found[0])
+            gone = [key for key in ("catch_up", "overlap") if key in data]
+            if gone:
+                raise ValueError(f"{' and '.join(gone)} cannot be chosen any more: {INSTEAD}")
             if data.pop("format", None) != FORMAT:
                 raise ValueError("it is of another version of gravel")
-            if kind is Job:  # Hooks of earlier versions stand in the record, and no others are named.
-                old = [event for event in EVENTS if data.get(f"on_{event}")]
-                data = {"hooks": (), **data, "in_cache": old}
             return kind.from_json(data)
         except ValidationError as error:
             wrong = error.errors()[0]
             problem = f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}"
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             problem = str(error) or "it is not what gravel wrote"
-        hint = "`gravel schedule remove` and `add` make it anew"
+        hint = f"`gravel schedule remove {name.split('/')[1]}` and `gravel schedule add` make it anew"
         raise GravelError(f"{self.root / name} cannot be read: {problem}", hint=hint)
 
 
 def _pack(record: Record) -> bytes:
     return json.dumps({"format": FORMAT} | record.to_json(), indent=1).encode()
+
+
+def hooks_file(job: Job) -> Path:
+    """Return where the hooks of a job are kept: with the user, since others may write to the cache."""
+    return config_folder() / "hooks" / f"{job.id}.json"
+
+
+def save_hooks(job: Job, root: Path, hooks: Mapping[Event, str]) -> None:
+    """Keep the hooks of a job of a cache by event; without any, keep nothing."""
+    file = hooks_file(job)
+    if not hooks:
+        file.unlink(missing_ok=True)
+        return
+    make_config_folder()
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    body = {"format": HOOKS_FORMAT, "cache": str(root), "schedule": job.name, "hooks": dict(hooks)}
+    unfinished = file.with_suffix(f".{os.getpid()}.part")
+    unfinished.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
+    unfinished.chmod(0o600)
+    unfinished.replace(file)
+
+
+def load_hooks(job: Job) -> dict[Event, str]:
+    """Return the hooks of a job; raises RequestError for a file that is gone, damaged or not safe."""
+    if not job.hooks:
+        return {}
+    file = hooks_file(job)
+    problem = f"{file} is not what gravel writes"
+    try:
+        body = json.loads(check_own_file(file))
+        if body["format"] == HOOKS_FORMAT:
+            return {event: str(body["hooks"][event]) for event in EVENTS if event in job.hooks}
+    except FileNotFoundError:
+        problem = f"{file} is not there"
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise RequestError(problem, hint=f"`gravel schedule remove {job.name}`, and add it again with its hooks")

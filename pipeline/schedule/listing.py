@@ -8,12 +8,12 @@ from typing import Any
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.schedule.hooks import load_hooks, missing_hook
-from gravel.pipeline.schedule.job import EVENTS, Job, shown_hook
-from gravel.pipeline.schedule.job_store import Claim, JobStore
+from gravel.pipeline.records.hooks import EVENTS, shown_hook
+from gravel.pipeline.schedule.job import Job
+from gravel.pipeline.schedule.job_run import find_record
+from gravel.pipeline.schedule.job_store import Claim, JobStore, load_hooks
 from gravel.pipeline.schedule.policy import State, corrected, next_start
 from gravel.pipeline.schedule.times import find_zone, from_iso, iso
-from gravel.pipeline.store.leases import holder
 from gravel.stages.urls import hidden_in_text
 
 OVERDUE = 90.0
@@ -23,7 +23,7 @@ OVERDUE = 90.0
 def describe(store: JobStore, job: Job, now: float, *, history: int = 0, ahead: int = 1) -> dict[str, Any]:
     """Return a job as plain data: what was asked, `next` due times, `last` run, what goes and waits.
 
-    `overdue` says that a due time has passed that nobody decided: no service looks after the job.
+    `overdue` says that a due time has passed that nobody decided: nothing looks after the job.
     With `history`, also so many `runs`, the newest first. Times are UTC.
     """
     state = store.state(job)
@@ -34,15 +34,13 @@ def describe(store: JobStore, job: Job, now: float, *, history: int = 0, ahead: 
         **_hooks(job),
     }
     start = next_start(job, state, now)
-    running = holder(store.lease_path(job.name))
     description = {
         **asked,
         "next": [iso(due) for due in upcoming(job, state, now, ahead)],
         "overdue": start is not None and start < now - OVERDUE,
-        "running": None if running is None else _claim(store, store.find_claim(job.name, state.open)),
+        "running": _claim(store, store.find_claim(job.name, state.open)) if store.running(job.name) else None,
         "last": _claim(store, store.find_claim(job.name, state.last)),
-        "waiting": [iso(each.due) for each in state.waiting],
-        "missed": state.missed,
+        "waiting": None if state.waiting is None else iso(state.waiting),
         "skipped": state.skipped,
     }
     if history:
@@ -51,16 +49,12 @@ def describe(store: JobStore, job: Job, now: float, *, history: int = 0, ahead: 
 
 
 def _hooks(job: Job) -> dict[str, str | None]:
-    """Return `on_failure` and `on_change` as they may be shown; of one that is not called, why."""
+    """Return `on_failure` and so on as they may be shown; of one that cannot be called, why."""
     try:
-        own = load_hooks(job)
+        own = {event: shown_hook(hook) for event, hook in load_hooks(job).items()}
     except GravelError as error:
-        return {f"on_{event}": str(error) if event in job.hooks else None for event in EVENTS}
-    wanted = {*own, *job.hooks, *job.in_cache}
-    return {
-        f"on_{event}": shown_hook(own.get(event)) or missing_hook(job, event) if event in wanted else None
-        for event in EVENTS
-    }
+        own = dict.fromkeys(job.hooks, f"not called: {error}")
+    return {f"on_{event}": own.get(event) for event in EVENTS}
 
 
 def upcoming(job: Job, state: State, now: float, count: int) -> list[int]:
@@ -72,8 +66,10 @@ def upcoming(job: Job, state: State, now: float, count: int) -> list[int]:
 def _claim(store: JobStore, claim: Claim | None) -> dict[str, Any] | None:
     if claim is None:
         return None
-    log = store.folder(claim.job) / f"{claim.name}.log"
-    return claim.to_json() | {"log": str(log) if log.exists() else None}
+    log = store.log(claim)
+    record = find_record(store.root, claim) if claim.state == "running" else None
+    run = claim.run if record is None else record["run"]
+    return claim.to_json() | {"run": run, "log": str(log) if log.exists() else None}
 
 
 def local(moment: float, zone: str) -> str:
@@ -91,9 +87,9 @@ def row(job: dict[str, Any]) -> tuple[str, ...]:
     if job["running"] is not None:
         outcome = f"running since {_local(job['running']['began'], job)}" + (outcome and f"; {outcome}")
     if job["waiting"]:
-        outcome += ("; " if outcome else "") + f"{len(job['waiting'])} waiting"
+        outcome += ("; " if outcome else "") + "waiting to run"
     if job["overdue"]:
-        outcome += ("; " if outcome else "") + "overdue: no service looks after it"
+        outcome += ("; " if outcome else "") + "overdue: nothing looks after it"
     return job["name"], job["cron"], following, _local(last["due"], job) if last else "-", outcome or "-"
 
 
@@ -116,17 +112,17 @@ def details(job: dict[str, Any]) -> list[str]:
         f"{job['name']}: {' '.join([job['workflow'], *words, *job['arguments']])}",
         f"  times       {job['cron']} in {job['zone']}"
         + (f", up to {job['jitter']:g} s later" if job["jitter"] else ""),
-        f"  policies    catch up {job['catch_up']}, overlap {job['overlap']}"
-        + (f", time limit {job['time_limit']:g} s" if job["time_limit"] else ""),
     ]
-    hooks = [(name, job[f"on_{name}"]) for name in ("failure", "change") if job[f"on_{name}"]]
+    if job["time_limit"]:
+        lines.append(f"  time limit  {job['time_limit']:g} s")
+    hooks = [(name, job[f"on_{name}"]) for name in EVENTS if job[f"on_{name}"]]
     lines += [f"  {f'on {name}':<10}  {target}" for name, target in hooks]
     lines.append(f"  next        {', '.join(_local(due, job) for due in job['next']) or 'never'}")
     if job["overdue"]:
-        lines.append("  overdue     no service looks after it; start `gravel schedule run` or a timer")
+        lines.append("  overdue     nothing looks after it; start `gravel schedule run` or a timer")
     if job["waiting"]:
-        lines.append(f"  waiting     {', '.join(_local(due, job) for due in job['waiting'])}")
-    lines.append(f"  dropped     {job['missed']} missed, {job['skipped']} skipped")
+        lines.append(f"  waiting     {_local(job['waiting'], job)}")
+    lines.append(f"  skipped     {job['skipped']} due times")
     for claim in job["runs"]:
         attempt = f" (attempt {claim['attempt']})" if claim["attempt"] > 1 else ""
         lines.append(f"  {_local(claim['due'], job)}{attempt}  {claim['run'] or '-'}  {_outcome(claim)}")

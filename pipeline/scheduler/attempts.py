@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.core.hashing import digest
+from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.plan.sizes import stated_need
-from gravel.pipeline.scheduler.early_starts import can_be_read_ahead
-from gravel.pipeline.scheduler.node import LOCKING, RUNNING, WAITING, WANTED, Node
+from gravel.pipeline.scheduler.node import KNOWN, LOCKING, RUNNING, WAITING, WANTED, Attempt, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
+from gravel.pipeline.scheduler.ready_queue import ShortRuns
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Assignment
 from gravel.pipeline.workers.stage_task import StageTask
@@ -20,28 +20,17 @@ from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
-    from gravel.pipeline.scheduler.run_state import RunState
-    from gravel.pipeline.workers.protocol import Made
+    from gravel.pipeline.scheduler.run import Run
     from gravel.stages.stage import Need
-
-
-TOGETHER = 0.1
-"""Seconds that stage runs which are sent together may take: nothing is heard of them meanwhile."""
-
-MAX_TOGETHER = 16
-"""Runs that are sent together at most; by then sending them takes less than the least of them."""
-
-SEEN = 3
-"""Runs of a stage that must have ended before others count as short."""
 
 
 class Attempts:
     """Starts the attempts of one run, and takes back what they have when they end."""
 
-    def __init__(self, state: RunState) -> None:
-        self._state = state
-        self._nodes = state.nodes
-        self._placement = state.placement
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._nodes = run.nodes
+        self._placement = run.placement
         self.short = ShortRuns()
         self.inside = False
         """Whether a stage runs in this thread: only an exception stops it."""
@@ -54,13 +43,13 @@ class Attempts:
                 slot: tuple(self._nodes[ref.run].extents[ref.output] for ref in refs)
                 for slot, refs in node.run.inputs.items()
             }
-            machine = self._state.environment.machine(node.run.stage)
+            machine = self._run.environment.machine(node.run.stage)
             node.stated = stated_need(node.run, node.parameters, extents, machine)
         return node.stated
 
     def begin(self, node: Node, others: int) -> bool:
         """Start a node if there is room for it now; `others` counts those that could run, too."""
-        resolver = self._state.resolver
+        resolver = self._run.resolver
         try:
             need = self.need(node)
         except (StageError, OSError) as error:
@@ -82,13 +71,12 @@ class Attempts:
             )
             together += [other for other in ready if self._lock(other)]
         for each in together:
-            each.need, each.threads = self.need(each), room.threads
-            each.worker_slot, each.rank_group = room.worker_slot, room.rank_group
-            each.in_memory = each.on_device = False
-            each.attempt += 1
+            each.attempt = Attempt(
+                each.attempt.number + 1, self.need(each), room.threads, room.worker_slot, room.rank_group
+            )
         if kept:
-            node.need = need = self.with_result(node, need, kept)
-        self._placement.take(node, need)
+            self.keep_result(node, kept)
+        self._placement.take(node)
         self.submit(together, Assignment(room.worker_slot, room.rank_group))
         return True
 
@@ -97,44 +85,48 @@ class Attempts:
 
         Where memory is short, results that can be read back leave it, the oldest first.
         """
-        kept = self._state.residency.bytes_to_keep(node, need)
+        kept = self._run.residency.bytes_to_keep(node, need)
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while True:
                 room = self._choose(node, larger, others)
                 if room is None:
                     break
-                if self._placement.resident_bytes(room.worker_slot) + kept <= self._state.residency.budget:
+                if self._placement.resident_bytes(room.worker_slot) + kept <= self._run.residency.budget:
                     return room, kept
                 if not self._evict(node):
                     break
         room = self._choose(node, need, others)
-        note = None if kept or room is None else self._state.residency.why_written_first(node, need)
+        note = None if kept or room is None else self._run.residency.why_written_first(node, need)
         if note is not None:
-            self._state.report.emit("note", message=note)
+            self._run.events.emit("note", message=note)
         return room, 0
 
-    def with_result(self, node: Node, need: Need, kept: int) -> Need:
-        """Have the result of a node stay in memory, and on the GPU that makes it where there is room."""
-        environment = self._state.environment
-        node.in_memory = True
-        node.on_device = (
-            environment.backend_of(node.run.stage) == "cuda"
-            and need.device_bytes + kept <= environment.capacity.device_bytes
+    def keep_result(self, node: Node, kept: int) -> None:
+        """Have the result of an attempt stay in memory, and on the GPU that makes it where there is room."""
+        attempt, environment = node.attempt, self._run.environment
+        assert attempt.need is not None
+        device = attempt.need.device_bytes + kept
+        attempt.in_memory = True
+        attempt.on_device = (
+            environment.backend_of(node.run.stage) == "cuda" and device <= environment.capacity.device_bytes
         )
-        device = need.device_bytes + kept if node.on_device else need.device_bytes
-        return replace(need, host_bytes=need.host_bytes + kept, device_bytes=device)
+        attempt.need = replace(
+            attempt.need,
+            host_bytes=attempt.need.host_bytes + kept,
+            device_bytes=device if attempt.on_device else attempt.need.device_bytes,
+        )
 
     def _choose(self, node: Node, need: Need, others: int) -> Assignable | None:
         while (room := self._placement.choose(node, need, others)) is None:
             if not self._placement.lacks_memory(need) or not self._evict(node):
                 return None
-        if self._placement.is_alone(node) and self._state.residency.writes_beside(room.worker_slot):
+        if self._placement.is_alone(node) and self._run.residency.writes_beside(room.worker_slot):
             return None  # what others write would take cores from a measurement
         return room
 
     def _evict(self, reader: Node) -> bool:
-        node = self._state.residency.first_to_leave(reader)
+        node = self._run.residency.first_to_leave(reader)
         if node is not None:
             self.release(node)
         return node is not None
@@ -152,29 +144,29 @@ class Attempts:
             need = self.need(node)
         except (StageError, OSError):
             return False
-        if self._state.residency.bytes_to_keep(node, need):
+        if self._run.residency.bytes_to_keep(node, need):
             return False
         return need.host_bytes <= room.host_bytes and need.device_bytes <= room.device_bytes
 
     def _lock(self, node: Node) -> bool:
         """Take the lock of a node's recipe; say whether it has to be, and can be, computed now."""
         assert node.recipe is not None
-        locks, resolver = self._state.locks, self._state.resolver
+        locks, resolver = self._run.locks, self._run.resolver
         try:
             taken = locks.take(node.recipe.digest)
         except (OSError, GravelError) as error:
             resolver.fail(node, Failure("disk", f"its recipe cannot be locked: {error}"))
             return False
         if not taken:
-            node.state = LOCKING
+            self._nodes.move(node, LOCKING)
             who = None if locks.is_own(node.recipe.digest) else locks.holder(node.recipe.digest)
             if who is not None:
-                self._state.report.waits(node, who)
+                self._run.events.waits(node, who)
             return False
         if not self._nodes.are_inputs_there(node):
             # An input turned out damaged meanwhile and is computed again.
             locks.release(node.recipe.digest)
-            node.state = WAITING
+            self._nodes.move(node, WAITING)
             return False
         if node.run.keep and not node.forced and resolver.look_up(node, "made by another run meanwhile"):
             locks.release(node.recipe.digest)
@@ -186,103 +178,102 @@ class Attempts:
         """Let the nodes that waited for another run go on whose recipes are free, or known, by now."""
         for node in self._nodes.in_state(LOCKING):
             assert node.recipe is not None
-            if self._state.locks.is_free(node.recipe.digest):
-                node.state = WANTED
+            if self._run.locks.is_free(node.recipe.digest):
+                self._nodes.move(node, WANTED)
 
-    def submit(self, nodes: list[Node], where: Assignment, made: Made | None = None) -> None:
-        """Send stage runs; `made` is a result that the only one of them reads before its ids are known."""
-        state = self._state
-        assert state.cluster is not None
+    def unblock(self) -> None:
+        """Nothing runs and nothing can start: drop results in memory that only others read."""
+        stuck = self._nodes.ready.nodes()
+        if any(self._make_room(node) for node in stuck):
+            return
+        resolver = self._run.resolver
+        for node in stuck:
+            free = format_bytes(self._placement.free_host_bytes())
+            needed = format_bytes(self.need(node).host_bytes)
+            message = f"it needs {needed} of host memory; {free} is left beside results that are not kept"
+            hint = "give the run more memory, or keep the results that it reads (keep: true)"
+            resolver.fail(node, Failure("stage", message, hint))
+        for node in self._nodes.in_state(WANTED, WAITING):
+            resolver.fail(node, Failure("bug", "nothing is left that could make it run"))
+
+    def _make_room(self, node: Node) -> bool:
+        """Forget what is in memory for others, if the node then fits, and start the node."""
+        others = [each for each in self._nodes.in_memory() if not each.run.keep and each not in node.sources]
+        if not others or not self._placement.would_fit_without(others, self.need(node)):
+            return False
+        for other in others:
+            self.release(other)
+            self._nodes.move(other, KNOWN)
+        return self.begin(node, 0)
+
+    def submit(self, nodes: list[Node], where: Assignment) -> None:
+        """Send stage runs."""
+        run = self._run
+        assert run.cluster is not None
         tasks = []
         for node in nodes:
-            wanted = node.in_memory and made is None and state.cluster.kind != "inline"
-            made_at = where.worker_slot if wanted and can_be_read_ahead(node) else ""
-            tasks.append(_task(node, state, made=made, made_at=made_at))
-            node.state, node.began, node.read_ahead = RUNNING, None, False
-            state.report.started(node)
-        self.inside = state.cluster.kind == "inline"
+            tasks.append(_task(node, run))
+            self._nodes.move(node, RUNNING)
+            run.events.started(node)
+        self.inside = run.cluster.kind == "inline"
         try:
-            state.cluster.submit(tasks, where)
+            run.cluster.submit(tasks, where)
         finally:
             self.inside = False
 
     def began(self, node: Node, attempt: int) -> None:
         """Start the clock of an attempt."""
-        if node.state == RUNNING and node.attempt == attempt:
-            node.began = time.monotonic()
+        if node.is_running(attempt):
+            node.attempt.began = time.monotonic()
 
     def drop(self, node: Node, *, keep_lock: bool = False) -> None:
         """Take back what a node that no longer runs has: its lock, worker slots and memory."""
-        if node.state == RUNNING and self._state.cluster is not None:
-            self._state.cluster.cancel(node.key)
+        if node.state == RUNNING and self._run.cluster is not None:
+            self._run.cluster.cancel(node.key)
         if node.recipe is not None and not keep_lock:
-            self._state.locks.release(node.recipe.digest)
+            self._run.locks.release(node.recipe.digest)
         self._placement.release(node)
-        node.worker_slot, node.rank_group = None, ()
+        node.attempt.worker_slot, node.attempt.rank_group = None, ()
 
     def release_unneeded(self) -> None:
         """Let go of results in memory that nothing in this run reads any more."""
         for node in self._nodes.unneeded():
-            if not self._state.residency.is_unwritten(node):
+            if not self._run.residency.is_unwritten(node):
                 self.release(node)
 
     def release(self, node: Node) -> None:
         """Let go of a result in memory."""
-        assert self._state.cluster is not None
+        assert self._run.cluster is not None
         for worker_slot in {node.resident_at or "", *node.copies}:
-            self._state.cluster.release(worker_slot, node.ids or ())
+            self._run.cluster.release(worker_slot, node.ids or ())
         self.forget(node)
+
+    def release_all(self) -> None:
+        """Let go of all results in memory."""
+        for node in self._nodes.in_memory():
+            if node.resident_at is not None and self._run.cluster is not None:
+                self._run.cluster.release(node.resident_at, node.ids or ())
 
     def forget(self, node: Node) -> bool:
         """A result is in memory no longer; says whether the cache lacks it, and was to have it."""
-        node.resident_at, node.copies = None, frozenset()
+        node.copies = frozenset()
+        self._nodes.set_resident(node, None)
         self._placement.release_resident(node)
-        return self._state.residency.forget(node)
+        return self._run.residency.forget(node)
 
 
-class ShortRuns:
-    """How long the runs of each stage take, and so which are sent to a worker together.
-
-    Sending a task to a worker of Dask's and hearing of its end takes 5 to 10 ms. Runs of a stage that take
-    less are sent several at a time, one after the other in the same slot, as long as every slot gets some.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-        self._longest: dict[str, float] = {}
-
-    def note(self, stage: str, seconds: float) -> None:
-        """Take note of a run that has ended; what was seen long ago counts less and less."""
-        self._seen[stage] = self._seen.get(stage, 0) + 1
-        self._longest[stage] = max(seconds, 0.9 * self._longest.get(stage, 0.0))
-
-    def together(self, stage: str, ready: int, worker_slots: int) -> int:
-        """Return how many runs of a stage to send at a time when so many are ready for so many slots."""
-        if self._seen.get(stage, 0) < SEEN:
-            return 1
-        fitting = int(TOGETHER / max(self._longest[stage], 1e-6))
-        return max(1, min(MAX_TOGETHER, fitting, ready // max(1, worker_slots)))
-
-
-def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str = "") -> StageTask:
-    """Return the task of a node that has its recipe, its parameters and its worker slots.
-
-    `made` is a result that it reads and whose ids are not known yet: then it has no recipe either.
-    """
-    nodes, cache, record = state.nodes, state.cache, state.report.record
+def _task(node: Node, run: Run) -> StageTask:
+    """Return the task of a node that has its recipe, its parameters and its worker slots."""
+    nodes, cache, record, attempt = run.nodes, run.cache, run.events.record, node.attempt
+    assert node.recipe is not None
     assert node.parameters is not None
-    ids = {key: nodes.ids[key] for key in node.run.upstream if key in nodes.ids}
+    ids = {key: nodes.ids[key] for key in node.run.upstream}
     slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
-    if made is not None:
-        ids[made.key], slots[made.key] = made.names, (made.worker_slot,)
-        recipe = digest([node.key, *made.names])
-    else:
-        assert node.recipe is not None
-        recipe = node.recipe.digest
+    recipe = node.recipe.digest
     inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
     return StageTask(
         key=node.key,
-        attempt=node.attempt,
+        attempt=attempt.number,
         run=record.run,
         stage=node.run.stage,
         parameters=node.parameters,
@@ -296,9 +287,9 @@ def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str
         host=socket.gethostname(),
         recipe=recipe,
         cache=cache,
-        machine=state.environment.machine(node.run.stage, node.threads),
+        machine=run.environment.machine(node.run.stage, attempt.threads),
         keep=node.run.keep,
-        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{node.attempt}",
+        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{attempt.number}",
         log=record.log_path(node.key),
         resident={
             name: slots[ref.run]
@@ -306,13 +297,12 @@ def _task(node: Node, state: RunState, *, made: Made | None = None, made_at: str
             for name, ref in zip(inputs[slot], refs, strict=True)
             if ref.run in slots
         },
-        in_memory=node.in_memory,
-        on_device=node.on_device,
-        profile=state.profile,
-        device_bytes=node.need.device_bytes if node.need is not None else 0,
+        in_memory=attempt.in_memory,
+        on_device=attempt.on_device,
+        profile=run.options.profile,
+        device_bytes=attempt.need.device_bytes if attempt.need is not None else 0,
         time_limit=node.run.time_limit,
-        contents={} if node.recipe is None else _digests(node.recipe),
-        made_at=made_at,
+        contents=_digests(node.recipe),
     )
 
 

@@ -1,72 +1,86 @@
-"""Workers that die, run out of memory or are overdue: what ran there is tried again, up to a limit."""
+"""What is lost: workers that die, run out of memory or are overdue, and the cluster itself."""
 
 from __future__ import annotations
 
+import queue
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.scheduler.attempts import Attempts
-from gravel.pipeline.scheduler.failures import log_tail
-from gravel.pipeline.scheduler.limits import overdue_runs
-from gravel.pipeline.scheduler.node import KNOWN, REPLACING, RUNNING, WAITING, WANTED, Node
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.scheduler.node import ENDED, KNOWN, REPLACING, RUNNING, WAITING, WANTED, Node
+from gravel.pipeline.store.opening import open_file
 from gravel.pipeline.workers.failure import Failure
+from gravel.pipeline.workers.protocol import Lost, Written
+from gravel.pipeline.workers.time_limit import overdue
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
 
+    from gravel.pipeline.scheduler.attempts import Attempts
+    from gravel.pipeline.scheduler.nodes import Nodes
     from gravel.pipeline.scheduler.results import Results
-    from gravel.pipeline.scheduler.run_state import RunState
+    from gravel.pipeline.scheduler.run import Run
+    from gravel.pipeline.scheduler.run_events import RunEvents
     from gravel.pipeline.workers.protocol import Back, Cluster
 
 DIED = "see docs/troubleshooting.md#worker-died"
 
+TAIL_LINES = 12
+"""Lines of a stage's log that its failure shows."""
+
+TICK = 0.25
+"""Seconds after which the screen is refreshed when nothing happens."""
+
 
 class Losses:
-    """Replaces workers and tries again what they ran; `retries` is how often for one stage run."""
+    """Replaces workers and tries again what they ran."""
 
-    def __init__(self, state: RunState, attempts: Attempts, results: Results, retries: int) -> None:
-        self._state = state
-        self._nodes = state.nodes
-        self._placement = state.placement
-        self._resolver = state.resolver
+    def __init__(self, run: Run, attempts: Attempts, results: Results) -> None:
+        self._run = run
+        self._nodes = run.nodes
+        self._placement = run.placement
+        self._resolver = run.resolver
         self._attempts = attempts
         self._results = results
-        self._report = state.report
-        self._retries = retries
+        self._events = run.events
 
     @property
     def _cluster(self) -> Cluster:
-        assert self._state.cluster is not None
-        return self._state.cluster
+        assert self._run.cluster is not None
+        return self._run.cluster
 
     def worker_died(self, worker_slot: str) -> None:
         """What ran or was kept there is lost, and so is the rank group that it was part of."""
         self._forget([worker_slot])
         for node in self._nodes.in_state(RUNNING):
-            if worker_slot in node.worker_slots:
+            if worker_slot in node.attempt.worker_slots:
                 self.lose(node, Failure("bug", "the worker that ran it died"))
-        if not any(worker_slot in node.replaced for node in self._nodes.in_state(REPLACING)):
+        if not any(worker_slot in node.attempt.replaced for node in self._nodes.in_state(REPLACING)):
             self._replace([worker_slot])
 
     def lose(self, node: Node, failure: Failure) -> None:
         """An attempt ended with its worker: try again, or fail after too many."""
-        worker_slots = node.worker_slots
+        worker_slots = node.attempt.worker_slots
         self._forget(worker_slots)
         self._attempts.drop(node)
-        # What read it ahead may have brought its worker down, and will not do so again.
-        node.losses += not node.read_ahead
-        if node.losses > self._retries:
-            tail = log_tail(self._report.record.log_path(node.key))
+        node.losses += 1
+        if node.losses > self._run.options.retries:
+            tail = log_tail(self._events.record.log_path(node.key))
             end = f"; the end of its log:\n{tail}" if tail else ""
             message = f"{failure.message} ({node.losses} attempts){end}"
             self._resolver.fail(node, Failure(failure.kind, message, failure.hint or DIED))
         else:
-            node.state, node.replaced = REPLACING, worker_slots
-            self._report.retried(node, failure.message)
+            node.attempt.replaced = worker_slots
+            self._nodes.move(node, REPLACING)
+            self._events.retried(node, failure.message)
         self._replace(worker_slots)
 
     def stop_overdue(self) -> None:
         """Fail the runs whose time is up; only a new process stops what they do."""
-        for node, worker_slots, failure in overdue_runs(self._nodes, self._cluster, self._report):
+        for node, worker_slots, failure in overdue_runs(self._nodes, self._cluster, self._events):
             self._forget(worker_slots)
             self._attempts.drop(node)
             self._resolver.fail(node, failure)
@@ -77,7 +91,7 @@ class Losses:
         if taken:
             self._cluster.replace(sorted(taken))
         for node in self._nodes.in_state(RUNNING):
-            if node.worker_slots & set(worker_slots):  # one that reads ahead, or what it reads
+            if node.attempt.worker_slots & set(worker_slots):
                 self.lose(node, Failure("bug", "the worker that ran it was replaced"))
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
@@ -88,27 +102,90 @@ class Losses:
                 if self._attempts.forget(node):
                     self._results.lost(node)
                 elif not node.run.keep:
-                    node.state = KNOWN
+                    self._nodes.move(node, KNOWN)
 
-    def give_up(self, worker_slot: str) -> None:
+    def _give_up(self, worker_slot: str) -> None:
         """At the end of a run nothing is computed again: what was lost with a worker stays lost."""
-        for node in self._state.residency.unwritten():
+        for node in self._run.residency.unwritten():
             if node.resident_at == worker_slot:
                 self._attempts.forget(node)
-                self._report.interrupted(node)
+                self._events.interrupted(node)
+
+    def finish_writing(self) -> None:
+        """Wait until no result is being written, or the cluster is gone; what is not written then is lost."""
+        residency, cluster = self._run.residency, self._run.cluster
+        if residency.writes:
+            size = format_bytes(sum(residency.unwritten_bytes()))
+            self._events.emit("note", message=f"writing {size} of results; stop again to leave them")
+        while residency.writes and cluster is not None and cluster.lost() is None:
+            with suppress(queue.Empty):
+                match cluster.events.get(timeout=TICK):
+                    case Written() as event:
+                        self._results.written(self._nodes[event.key], event)
+                    case Lost() as event:
+                        self._give_up(event.worker_slot)
+            self._events.tick()
+        for node in residency.unwritten():
+            self._events.interrupted(node)
 
     def workers_are_back(self, event: Back) -> None:
         """Use replaced workers again, or do without those that will not come back."""
         self._placement.give_back(event.worker_slots)
         if event.problem is not None:
             self._placement.drop(event.worker_slots)
-            self._report.emit("note", message=f"{', '.join(event.worker_slots)}: {event.problem}")
+            self._events.emit("note", message=f"{', '.join(event.worker_slots)}: {event.problem}")
         for node in self._nodes.in_state(REPLACING):
-            node.replaced -= set(event.worker_slots)
-            if not node.replaced:
-                # One that ran ahead has no recipe yet.
-                node.state = WANTED if node.recipe is not None else WAITING
+            node.attempt.replaced -= set(event.worker_slots)
+            if not node.attempt.replaced:
+                self._nodes.move(node, WANTED)
         if self._placement.empty:
             for node in self._nodes.in_state(WANTED, WAITING):
                 message = f"no worker is left: {event.problem}"
                 self._resolver.fail(node, Failure("bug", message, "see logs/dask.log of the run"))
+
+
+def overdue_runs(
+    nodes: Nodes, cluster: Cluster, events: RunEvents
+) -> Iterator[tuple[Node, frozenset[str], Failure]]:
+    """Yield the runs whose time is up, the worker slots to replace for each, and what to say.
+
+    A thread cannot be stopped, only its process replaced: the run's own, those of its rank group, and those
+    that work on its items, unless another run is there.
+    """
+    now = time.monotonic()
+    for node in nodes.in_state(RUNNING):
+        limit = node.run.time_limit
+        if limit is None or node.attempt.began is None or now - node.attempt.began < limit:
+            continue
+        others = [other for other in nodes.in_state(RUNNING) if other is not node]
+        taken = {worker_slot for other in others for worker_slot in other.attempt.worker_slots}
+        progress = events.record.stages[node.key].progress
+        done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""
+        yield node, node.attempt.worker_slots | (cluster.helpers(node.key) - taken), overdue(limit, done)
+
+
+def refuse_without(cluster: Cluster, nodes: Nodes, events: RunEvents, cause: Exception | None = None) -> None:
+    """Raise GravelError if the cluster is gone; what is complete is in the cache."""
+    lost = cluster.lost()
+    if lost is None:
+        return
+    for node in nodes:
+        if node.state not in ENDED:
+            events.interrupted(node)
+    kept = events.record.count("computed") + events.record.count("cached")
+    raise GravelError(
+        f"{lost} in the middle of the run; {kept} of {len(nodes.by_key)} results are kept",
+        hint="start the cluster again, then the same command: it goes on from there",
+    ) from cause
+
+
+def log_tail(path: Path, lines: int = TAIL_LINES) -> str:
+    """Return the last lines of a log, or nothing."""
+    try:
+        with open_file(path.parents[1], f"{path.parent.name}/{path.name}") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - 8192))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return "\n".join(text.splitlines()[-lines:])

@@ -1,8 +1,9 @@
-"""One stage run while the plan is carried out."""
+"""One stage run while the plan is carried out, and an attempt at it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gravel.pipeline.plan.model import StageRun
 
@@ -26,105 +27,98 @@ BUSY = (RUNNING, REPLACING)
 """States in which a node has worker slots."""
 
 
-class Neighbours(Protocol):
-    """Who takes note of what happens to a node."""
+@dataclass(slots=True)
+class Attempt:
+    """One submission of a stage run: the `number`-th.
 
-    def moved(self, node: Node, old: str, new: str) -> None:
-        """Its state is another."""
-        ...
+    `worker_slot` and `rank_group` are where it runs, until it has ended; `replaced` those of its worker slots
+    whose workers are being replaced. `need` is what it may take, its result included where that stays in
+    memory: with `in_memory` the result is written behind the attempt, and with `on_device` it stays on the
+    GPU, too. `began` is when its stage began, on the monotonic clock.
+    """
 
-    def identified(self, node: Node, *, known: bool) -> None:
-        """Its ids are known now, or are not any more."""
-        ...
+    number: int
+    need: Need | None = None
+    threads: int = 1
+    worker_slot: str | None = None
+    rank_group: tuple[str, ...] = ()
+    in_memory: bool = False
+    on_device: bool = False
+    began: float | None = None
+    replaced: frozenset[str] = frozenset()
 
-    def moved_in_memory(self, node: Node) -> None:
-        """Its result came into a worker's memory, or is there no longer."""
-        ...
+    @property
+    def worker_slots(self) -> frozenset[str]:
+        """Every worker slot that it occupies."""
+        if self.worker_slot is None:
+            return frozenset(self.rank_group)
+        return frozenset((self.worker_slot, *self.rank_group))
+
+
+NONE_YET = Attempt(0)
+"""The attempt of every node that has not been submitted."""
+
+NOBODY: list[Node] = []
+"""What most nodes have of consumers or watchers; it stays empty."""
 
 
 class Node:
-    """One stage run under way. Setting `state`, `ids` or `resident_at` tells the nodes around it.
+    """One stage run under way. Only `Nodes` sets `state`, `ids` and `resident_at`: others count on them.
 
-    `ids` are its output ids, once known. `worker_slot` and `rank_group` are where it runs, `resident_at` the
-    slot whose memory has its result, and `copies` other slots that have it, too. `attempt` counts
-    submissions, `losses` those that ended with a lost worker, `damages` how often an input turned out
-    damaged. `began` is when the attempt under way began, on the monotonic clock. `stated` is what the stage
-    states it needs, once its inputs are known. With `in_memory` the result of the attempt is written behind
-    it, and with `on_device` it stays on the GPU, too. `previous_ids` are those of a result that was lost.
-    `read_ahead` says that another node began to read what the attempt made before its ids were known.
+    `ids` are its output ids, once known, and `extents` the sizes of its outputs. `stated` is what the stage
+    states it needs, once its inputs are known. `resident_at` is the worker slot whose memory has the result,
+    and `copies` are other slots that have it, too. `losses` counts the attempts that ended with a lost
+    worker, `damages` how often an input turned out damaged. `previous_ids` are those of a result that was
+    lost.
 
     `sources` are the nodes that it reads and `consumers` those that read it; `watchers` need its ids for
-    their recipes; `asked_by` are nodes whose recipes need a look into its result, and `asks` those into whose
-    results its own recipe needs one. `unknown` counts the nodes that it watches and whose ids are not known,
-    `undone` the sources that are not done, `open` the consumers that have not ended. `depth` is the length of
-    the longest chain that leads here.
+    their recipes. `unknown` counts the nodes that it watches and whose ids are not known, `undone` the
+    sources that are not done, `open` the consumers that have not ended. `depth` is the length of the longest
+    chain that leads here.
     """
 
     __slots__ = (
-        "_ids",
-        "_neighbours",
-        "_resident_at",
-        "_state",
-        "asked_by",
-        "asks",
         "attempt",
-        "began",
         "computed",
         "consumers",
         "copies",
         "damages",
         "depth",
         "extents",
-        "forced",
-        "in_memory",
+        "ids",
         "losses",
-        "need",
-        "on_device",
         "open",
         "parameters",
         "position",
         "previous_ids",
-        "rank_group",
-        "read_ahead",
         "recipe",
-        "replaced",
+        "resident_at",
         "run",
         "sources",
+        "state",
         "stated",
-        "threads",
         "undone",
         "unknown",
         "watchers",
-        "worker_slot",
     )
 
-    def __init__(self, neighbours: Neighbours, run: StageRun, position: int) -> None:
-        self._neighbours = neighbours
-        self._state = WAITING if run.not_run is None else NOT_RUN
-        self._ids: tuple[str, ...] | None = None
-        self._resident_at: str | None = None
+    def __init__(self, run: StageRun, position: int) -> None:
         self.run = run
         self.position = position
+        self.state = WAITING if run.not_run is None else NOT_RUN
+        self.ids: tuple[str, ...] | None = None
+        self.extents: tuple[Extent, ...] = ()
         self.recipe: Recipe | None = None
         self.parameters: Parameters | None = None
-        self.extents: tuple[Extent, ...] = ()
-        self.need: Need | None = None
         self.stated: Need | None = None
-        self.worker_slot: str | None = None
-        self.rank_group: tuple[str, ...] = ()
-        self.attempt = self.losses = self.damages = 0
-        self.forced = run.forced
-        self.computed = self.in_memory = self.on_device = self.read_ahead = False
+        self.attempt = NONE_YET
+        self.losses = self.damages = 0
+        self.computed = False
+        self.resident_at: str | None = None
         self.copies: frozenset[str] = frozenset()
         self.previous_ids: tuple[str, ...] | None = None
-        self.threads = 1
-        self.began: float | None = None
-        self.asked_by: tuple[Node, ...] = ()
-        self.asks: tuple[Node, ...] = ()
-        self.replaced: frozenset[str] = frozenset()
         self.sources: tuple[Node, ...] = ()
-        self.consumers: list[Node] = NOBODY
-        self.watchers: list[Node] = NOBODY
+        self.consumers = self.watchers = NOBODY
         self.unknown = self.undone = self.open = self.depth = 0
 
     @property
@@ -133,44 +127,13 @@ class Node:
         return self.run.key
 
     @property
-    def state(self) -> str:
-        """Where it stands."""
-        return self._state
+    def forced(self) -> bool:
+        """Whether it is computed though the cache may have its result."""
+        return self.run.forced and not self.computed
 
-    @state.setter
-    def state(self, new: str) -> None:
-        old, self._state = self._state, new
-        if old != new:
-            self._neighbours.moved(self, old, new)
-
-    @property
-    def ids(self) -> tuple[str, ...] | None:
-        """Its output ids, once known."""
-        return self._ids
-
-    @ids.setter
-    def ids(self, new: tuple[str, ...] | None) -> None:
-        old, self._ids = self._ids, new
-        if (old is None) != (new is None):
-            self._neighbours.identified(self, known=new is not None)
-
-    @property
-    def resident_at(self) -> str | None:
-        """The slot whose memory holds its result."""
-        return self._resident_at
-
-    @resident_at.setter
-    def resident_at(self, new: str | None) -> None:
-        old, self._resident_at = self._resident_at, new
-        if old != new:
-            self._neighbours.moved_in_memory(self)
-
-    @property
-    def worker_slots(self) -> frozenset[str]:
-        """Every worker slot that the run occupies."""
-        if self.worker_slot is None:
-            return frozenset(self.rank_group)
-        return frozenset((self.worker_slot, *self.rank_group))
+    def is_running(self, attempt: int) -> bool:
+        """Say whether this attempt is under way."""
+        return self.state == RUNNING and self.attempt.number == attempt
 
     def is_read_by(self, consumer: Node) -> None:
         """Note a node that reads this one's outputs."""
@@ -183,7 +146,3 @@ class Node:
         if self.watchers is NOBODY:
             self.watchers = []
         self.watchers.append(watcher)
-
-
-NOBODY: list[Node] = []
-"""What most nodes have of consumers or watchers; it stays empty."""

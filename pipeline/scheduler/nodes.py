@@ -1,12 +1,13 @@
 """The stage runs of a plan while it is carried out: their states, and who waits for whom.
 
-Nothing here is found by going over all nodes. Each node counts what it waits for; a change of its state or of
-its ids changes the counts of its neighbours, and a count that becomes zero puts a node into a queue.
+Nothing here is found by going over all nodes. Each node counts what it waits for; `move`, `identify` and
+`set_resident` change a node and the counts of its neighbours; a count of zero puts a node into a queue.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from gravel.pipeline.plan.model import Plan, StageRun
@@ -33,10 +34,11 @@ class Nodes:
         self._order: list[Node] = []
         self._unneeded: dict[int, Node] = {}
         self._in_memory: dict[int, Node] = {}
-        self._to_demand: list[Node] = []
-        self._demands = False
+        self._to_demand: deque[Node] = deque()
+        self._asked_by: dict[int, list[Node]] = {}
+        self._asks: dict[int, list[Node]] = {}
         for position, (key, run) in enumerate(plan.runs.items()):
-            node = Node(self, run, position)
+            node = Node(run, position)
             self.by_key[key] = node
             self._order.append(node)
             self._states.setdefault(node.state, {})[position] = node
@@ -66,9 +68,10 @@ class Nodes:
             source.open -= node.state not in ENDED
         for each in self._asked_for_recipe(node):
             each.watchers.remove(node)
-        node.run, node.recipe, node.ids, node.stated = run, None, None, None
+        node.run, node.recipe, node.stated = run, None, None
+        self.identify(node, None)
         self._connect(node)
-        node.state = WAITING
+        self.move(node, WAITING)
         self.identify_again(node)
 
     def _asked_for_recipe(self, node: Node) -> Iterable[Node]:
@@ -104,8 +107,12 @@ class Nodes:
         """Whether a node has worker slots."""
         return self.any_in(*BUSY)
 
-    def moved(self, node: Node, old: str, new: str) -> None:
-        """Take note of a node's new state."""
+    def move(self, node: Node, new: str) -> None:
+        """Bring a node into another state; what it reads is then wanted, or what reads it is ready."""
+        old = node.state
+        if old == new:
+            return
+        node.state = new
         self.moves += 1
         del self._states[old][node.position]
         self._states.setdefault(new, {})[node.position] = node
@@ -116,7 +123,7 @@ class Nodes:
         if old == WANTED:
             self.ready.discard(node)
         if old == WAITING:
-            for giver in node.asks:
+            for giver in self._asks.get(node.position, ()):
                 self.check_needed(giver)
         if new == WANTED:
             self._demand(node)
@@ -124,7 +131,7 @@ class Nodes:
             node.stated = None
             self.identify_again(node)
         elif new == KNOWN and any(consumer.state == WANTED for consumer in node.consumers):
-            node.state = WANTED
+            self.move(node, WANTED)
 
     def _count_ended(self, node: Node, ended: int) -> None:
         self.unfinished -= ended
@@ -143,7 +150,7 @@ class Nodes:
             elif consumer.state == WANTED:
                 self.ready.add(consumer)
         if done > 0:
-            for asking in node.asked_by:
+            for asking in self._asked_by.get(node.position, ()):
                 self.identify_again(asking)
 
     def _demand(self, node: Node) -> None:
@@ -151,26 +158,31 @@ class Nodes:
         if not node.undone:
             self.ready.add(node)
         self._to_demand.append(node)
-        if self._demands:
+        if len(self._to_demand) > 1:
             return  # the loop below takes it: chains may be longer than calls may be nested
-        self._demands = True
         while self._to_demand:
-            for source in self._to_demand.pop().sources:
+            for source in self._to_demand[0].sources:
                 self.visits += 1
                 if source.state == KNOWN:
-                    source.state = WANTED
-        self._demands = False
+                    self.move(source, WANTED)
+            self._to_demand.popleft()
 
-    def identified(self, node: Node, *, known: bool) -> None:
-        """Take note that a node's ids are known now, or are not any more."""
+    def identify(self, node: Node, ids: tuple[str, ...] | None) -> None:
+        """Set a node's output ids, or None where they are not known any more."""
+        old, node.ids = node.ids, ids
+        if (old is None) == (ids is None):
+            return
         self.visits += len(node.watchers)
         for watcher in node.watchers:
-            watcher.unknown += -1 if known else 1
+            watcher.unknown += 1 if ids is None else -1
             self.identify_again(watcher)
 
-    def moved_in_memory(self, node: Node) -> None:
-        """Take note that a result came into a worker's memory, or is there no longer."""
-        if node.resident_at is None:
+    def set_resident(self, node: Node, worker_slot: str | None) -> None:
+        """Note the worker slot whose memory has a node's result, or None where it is in memory no longer."""
+        if node.resident_at == worker_slot:
+            return
+        node.resident_at = worker_slot
+        if worker_slot is None:
             self._in_memory.pop(node.position, None)
         else:
             self._in_memory[node.position] = node
@@ -184,10 +196,15 @@ class Nodes:
         return list(self._in_memory.values())
 
     def ask(self, node: Node, giver: Node) -> None:
-        """Note that a node's recipe needs a look into another node's result."""
-        if giver not in node.asks:
-            node.asks = (*node.asks, giver)
-            giver.asked_by = (*giver.asked_by, node)
+        """Note that a node's recipe cannot be made without reading another node's result."""
+        asked = self._asks.setdefault(node.position, [])
+        if giver not in asked:
+            asked.append(giver)
+            self._asked_by.setdefault(giver.position, []).append(node)
+
+    def asks(self, node: Node) -> bool:
+        """Say whether a node's recipe cannot be made without reading another node's result."""
+        return node.position in self._asks
 
     def identify_again(self, node: Node) -> None:
         """Have a node's recipe made, if it waits for that and all is known that the recipe asks for."""
@@ -223,7 +240,8 @@ class Nodes:
         waiting = [node]
         while waiting:
             each = waiting.pop()
-            if each.open or any(asking.state == WAITING for asking in each.asked_by):
+            asking = self._asked_by.get(each.position, ())
+            if each.open or any(other.state == WAITING for other in asking):
                 return True
             waiting += [consumer for consumer in each.consumers if consumer.state == KNOWN]
         return False

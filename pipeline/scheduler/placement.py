@@ -92,7 +92,7 @@ class Placement:
 
     def _taken(self) -> set[str]:
         busy = self._nodes.in_state(*BUSY)
-        return {name for node in busy for name in node.worker_slots} | self._away
+        return {name for node in busy for name in node.attempt.worker_slots} | self._away
 
     @property
     def empty(self) -> bool:
@@ -140,27 +140,18 @@ class Placement:
         """The bytes of the host that has least."""
         return min((each.host_bytes for each in self._admissions.values()), default=0)
 
-    def fits_beside(self, worker_slot: str, need: Need) -> bool:
-        """Say whether what a run needs fits beside all that its worker slot's host and GPU have now."""
-        slot = next((each for each in self._worker_slots if each.name == worker_slot), None)
-        if slot is None or not self._admissions[slot.host].fits(need.host_bytes):
-            return False
-        return slot.device is None or self._holds(slot, need)
-
-    def is_alone_in(self, node: Node) -> bool:
-        """Say whether a running node is the only one in its worker slot."""
-        busy = self._nodes.in_state(*BUSY)
-        return not any(node.worker_slot in other.worker_slots for other in busy if other is not node)
-
     def free_host_bytes(self) -> int:
         """Return the most that is free on one host."""
         return max((each.free for each in self._admissions.values()), default=0)
 
-    def take(self, node: Node, need: Need) -> None:
-        """Hand a node the worker slots and the memory that were chosen for it."""
-        assert node.worker_slot is not None
-        self._used(node.worker_slot)
-        for host, size in self._bytes_by_host(need, node.rank_group or (node.worker_slot,)).items():
+    def take(self, node: Node) -> None:
+        """Hand a node the worker slots and the memory that its attempt names."""
+        attempt = node.attempt
+        assert attempt.worker_slot is not None
+        assert attempt.need is not None
+        self._used(attempt.worker_slot)
+        slots = attempt.rank_group or (attempt.worker_slot,)
+        for host, size in self._bytes_by_host(attempt.need, slots).items():
             self._admissions[host].take(node.key, size)
 
     def release(self, node: Node) -> None:

@@ -58,7 +58,7 @@ class Residency:
         """Take note of a result that is in memory, and is being written."""
         self._nodes.pop(node.key, None)
         self._nodes[node.key] = node
-        self._unwritten[node.key] = node.attempt
+        self._unwritten[node.key] = node.attempt.number
 
     def written(self, key: str, attempt: int) -> bool:
         """Take note that a result was written, or cannot be; says whether it is one that is waited for."""

@@ -6,18 +6,20 @@ import time
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.hardware import hardware
-from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, WAITING, Node
+from gravel.pipeline.plan.recipes import NeedsResult
+from gravel.pipeline.scheduler.node import DONE, FAILED, WAITING, Node
 from gravel.pipeline.store.committer import Committed, Committer, Result
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
+from gravel.pipeline.workers.resident import PREFIX
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.attempts import Attempts
-    from gravel.pipeline.scheduler.run_state import RunState
+    from gravel.pipeline.scheduler.run import Run
     from gravel.pipeline.workers.protocol import Written
     from gravel.pipeline.workers.stage_task import StageOutcome
-    from gravel.stages.artifact import Json
+    from gravel.stages.artifact import Artifact, Json
 
 
 MAX_NAMED = 5
@@ -27,31 +29,31 @@ MAX_NAMED = 5
 class Results:
     """Takes what stage runs made; whoever reads it goes on at once, and it is published behind them."""
 
-    def __init__(self, state: RunState, attempts: Attempts) -> None:
-        self._state = state
+    def __init__(self, run: Run, attempts: Attempts) -> None:
+        self._run = run
         self._attempts = attempts
         self._records: dict[str, RecipeRecord] = {}
         self._early: dict[str, Written] = {}
         self._unrecorded: dict[str, Failure] = {}
-        self.committer = Committer(state.cache, state.locks, self._committed)
+        self.committer = Committer(run.cache, run.locks, self._committed)
 
     def _committed(self, committed: Committed) -> None:
-        assert self._state.cluster is not None
-        self._state.cluster.events.put(committed)
+        assert self._run.cluster is not None
+        self._run.cluster.events.put(committed)
 
     def computed(self, node: Node, outcome: StageOutcome) -> None:
         """Take a result."""
-        state = self._state
+        run = self._run
         problem = self._changed_files(node)
-        worker_slot = node.worker_slot
+        worker_slot = node.attempt.worker_slot
         self._note_copies(node, outcome)
         if problem is not None:
             for output in outcome.prepared:
                 output.drop()
             self._attempts.drop(node)
-            if outcome.behind and state.cluster is not None:
-                state.cluster.release(worker_slot or "", outcome.outputs)
-            state.resolver.fail(node, problem)
+            if outcome.behind and run.cluster is not None:
+                run.cluster.release(worker_slot or "", outcome.outputs)
+            run.resolver.fail(node, problem)
             return
         if node.run.keep:
             record = self._record(node, outcome)
@@ -60,17 +62,17 @@ class Results:
             else:
                 self.committer.add(Result(node.key, record, outcome.prepared))
         self._attempts.drop(node, keep_lock=node.run.keep)
-        node.ids, node.extents = outcome.outputs, outcome.extents
-        node.computed, node.forced = True, False
+        node.extents, node.computed = outcome.extents, True
+        run.nodes.identify(node, outcome.outputs)
         if not node.run.keep or outcome.behind:
-            node.resident_at = worker_slot
-            state.placement.keep_resident(node, outcome.bytes, node.resident_at or "")
+            run.nodes.set_resident(node, worker_slot)
+            run.placement.keep_resident(node, outcome.bytes, worker_slot or "")
         if outcome.behind:
-            state.residency.add(node)
-        node.state = DONE
-        if state.cluster is not None and state.cluster.kind != "inline":
+            run.residency.add(node)
+        run.nodes.move(node, DONE)
+        if run.cluster is not None and run.cluster.kind != "inline":
             self._attempts.short.note(node.run.stage.name, outcome.seconds)
-        state.report.finished(node, outcome)
+        run.events.finished(node, outcome)
         self._renew_readers(node)
         early = self._early.pop(node.key, None)
         if early is not None:
@@ -85,14 +87,15 @@ class Results:
 
     def _note_copies(self, node: Node, outcome: StageOutcome) -> None:
         """A result that came from another host is in memory twice, for others that read it there."""
-        assert node.worker_slot is not None
+        worker_slot = node.attempt.worker_slot
+        assert worker_slot is not None
         for source in node.sources:
-            if source.resident_at is None or source.resident_at == node.worker_slot:
+            if source.resident_at is None or source.resident_at == worker_slot:
                 continue
             if set(source.ids or ()) & set(outcome.copied):
-                source.copies |= {node.worker_slot}
+                source.copies |= {worker_slot}
                 size = sum(extent.bytes for extent in source.extents)
-                self._state.placement.keep_resident(source, size, node.worker_slot)
+                self._run.placement.keep_resident(source, size, worker_slot)
 
     def _renew_readers(self, node: Node) -> None:
         """A result that was lost came out different: whoever read what was lost reads again."""
@@ -101,49 +104,50 @@ class Results:
             return
         for reader in node.consumers:
             if reader.state == DONE and reader.computed:
-                reader.previous_ids, reader.ids = reader.ids, None
-                reader.state = WAITING
+                reader.previous_ids = reader.ids
+                self._run.nodes.identify(reader, None)
+                self._run.nodes.move(reader, WAITING)
 
     def written(self, node: Node, written: Written) -> None:
         """A result that is in memory was written; its record follows. Or it cannot be, and stays there."""
-        if node.state == RUNNING and node.attempt == written.attempt:
+        if node.is_running(written.attempt):
             self._early[node.key] = written  # it came before the end of the stage was heard of
             return
-        if not self._state.residency.written(node.key, written.attempt):
+        if not self._run.residency.written(node.key, written.attempt):
             for output in written.prepared:
                 output.drop()
             return
         record = self._records.pop(node.key)
         if written.failure is None:
-            self._state.report.written(node, written)
+            self._run.events.written(node, written)
             self.committer.add(Result(node.key, record, written.prepared))
         else:
-            self._state.locks.release(record.digest)
+            self._run.locks.release(record.digest)
             self._unrecorded[node.key] = written.failure
-        self._state.nodes.check_needed(node)
+        self._run.nodes.check_needed(node)
         self._attempts.release_unneeded()
 
     def lost(self, node: Node) -> None:
         """The only copy of a result is gone: it is computed again."""
         record = self._records.pop(node.key)
-        self._state.locks.release(record.digest)
+        self._run.locks.release(record.digest)
         node.previous_ids = node.ids
-        self._state.resolver.compute_again(node, "the worker that had its result in memory is gone")
+        self._run.resolver.compute_again(node, "the worker that had its result in memory is gone")
 
     def damaged(self, node: Node, artifact_id: str, reason: str, began: float) -> None:
         """An input cannot be read: it is computed again, then the node."""
         self._attempts.drop(node)
-        if artifact_id in self._state.cache.unpublished:
+        if artifact_id in self._run.cache.unpublished:
             self.committer.flush()  # what is set aside is a published artifact
-        owner = self._state.nodes.owner(artifact_id, node)
+        owner = self._run.nodes.owner(artifact_id, node)
         if owner is not None and owner.resident_at is not None and self._attempts.forget(owner):
             self.lost(owner)
-            node.state = WAITING
+            self._run.nodes.move(node, WAITING)
             return
-        self._state.resolver.repair(artifact_id, reason, node, began)
+        self._run.resolver.repair(artifact_id, reason, node, began)
 
     def _changed_files(self, node: Node) -> Failure | None:
-        changed = self._state.resolver.changed_files(node)
+        changed = self._run.resolver.changed_files(node)
         if not changed:
             return None
         names = ", ".join(map(shown, changed[:MAX_NAMED]))
@@ -152,8 +156,8 @@ class Results:
 
     def _provenance(self, node: Node, outcome: StageOutcome) -> dict[str, Json]:
         """Return who made a result from what, when and where: kept beside the recipe."""
-        environment, facts, workflow = self._state.environment, self._state.facts, self._state.plan.workflow
-        recipe, need = node.recipe, node.need
+        environment, facts, workflow = self._run.environment, self._run.facts, self._run.plan.workflow
+        recipe, need = node.recipe, node.attempt.need
         assert recipe is not None
         remarks = {"remarks": list(outcome.remarks)} if outcome.remarks else {}
         return {
@@ -161,7 +165,7 @@ class Results:
             "key": node.key,
             "workflow": workflow.name,
             "file": str(workflow.path.absolute()),
-            "run": self._state.report.record.run,
+            "run": self._run.events.record.run,
             "recipe": recipe.digest,
             "inputs": recipe.parts["inputs"],
             "started": outcome.started,
@@ -185,17 +189,44 @@ class Results:
         if node.resident_at is not None:
             self._unrecorded[node.key] = failure
         else:
-            self._state.resolver.fail(node, failure)
+            self._run.resolver.fail(node, failure)
 
-    def fail_unrecorded(self) -> None:
-        """At the end, fail the stage runs whose results the cache refused: they were of use until now."""
-        for key, failure in self._unrecorded.items():
-            node = self._state.nodes[key]
-            if node.state == DONE:
-                self._state.resolver.fail(node, failure)
-        self._unrecorded.clear()
+    def publish_all(self) -> None:
+        """Have all results published and take what came of it, before anything else that has happened."""
+        self.committer.flush()
+        cluster = self._run.cluster
+        others: list[object] = []
+        while cluster is not None and not cluster.events.empty():
+            event = cluster.events.get_nowait()
+            if isinstance(event, Committed):
+                self.published(self._run.nodes[event.key], event)
+            else:
+                others.append(event)
+        for event in others:
+            assert cluster is not None
+            cluster.events.put(event)
+
+    def open(self, name: str) -> Artifact:
+        """Open a result, also one that only a worker's memory has."""
+        run = self._run
+        for node in run.nodes.in_memory():
+            if name in (node.ids or ()) and run.cluster is not None and node.resident_at is not None:
+                if node.run.keep and not run.residency.is_unwritten(node):
+                    break
+                return run.cluster.fetch(node.resident_at, name)
+        if not name.startswith(PREFIX):
+            return run.cache.open(name)
+        raise NeedsResult(next(node.key for node in run.nodes if name in (node.ids or ())))
 
     def close(self) -> None:
-        """Publish what was computed and free all locks."""
+        """Publish what was computed: a run is not done before all of it is; then free all locks.
+
+        Stage runs whose results the cache refused have failed, though they were of use until now.
+        """
+        self.publish_all()
+        for key, failure in self._unrecorded.items():
+            node = self._run.nodes[key]
+            if node.state == DONE:
+                self._run.resolver.fail(node, failure)
         self.committer.close()
-        self._state.locks.release_all()
+        self._run.locks.release_all()

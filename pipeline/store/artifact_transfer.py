@@ -11,19 +11,18 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from shutil import rmtree
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from blake3 import blake3
-
-from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.descriptors import create
+from gravel.pipeline.store.faults import find_fault
 from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
-from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
+from gravel.pipeline.store.identity import with_true_extent
 from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.objects import FaultySource, get_if_sound
 from gravel.pipeline.store.obstacles import make_folder
@@ -93,14 +92,14 @@ def download_artifact(
         lease = Lease(folder.with_suffix(".lock"), f"arrival of artifact {incoming.id[:12]}")
         kept = False
         try:
-            content = _checked(
-                incoming,
-                lambda file, identity: _download(incoming, file, folder, source, progress, identity),
-                lambda fault: FaultySource(f"{fault} (artifact {incoming.id[:12]} at {source.where})"),
-            )
+            for_each(lambda file: _download(incoming, file, folder, source, progress), incoming.files)
+            record = replace(incoming, root=cache.root, path=folder)
+            fault = find_fault(record)
+            if fault is not None:
+                raise FaultySource(f"{fault} (artifact {incoming.id[:12]} at {source.where})")
+            record = with_true_extent(record, record.attributes)
             for place in {path.parent for path in folder.rglob("*")} | {folder, folder.parent}:
                 sync_folder(place)
-            record = replace(content, path=folder)
             kept = _record(cache, record)
         finally:
             if not kept:
@@ -119,69 +118,25 @@ def _record(cache: CacheFolder, record: ArtifactRecord) -> bool:
     return True
 
 
-def _checked(
-    record: ArtifactRecord,
-    copy: Callable[[StoredFile, Identity], None],
-    error: Callable[[str], GravelError],
-) -> ArtifactRecord:
-    """Copy each file and recompute the id from them; return the record as the content has it.
-
-    Raises what `error` makes of a fault.
-    """
-    identity = Identity(record)
-    try:
-        # How an array is laid out has to be known before its shards can be decoded.
-        for metadata in (True, False):
-            some = [file for file in record.files if is_metadata(file) == metadata]
-            for_each(lambda file: copy(file, identity), some)
-        return identity.finish()
-    except WrongContent as fault:
-        raise error(str(fault)) from fault
-
-
 def _download(
-    record: ArtifactRecord,
-    file: StoredFile,
-    folder: Path,
-    source: Source,
-    progress: ByteCounter | None,
-    identity: Identity,
+    record: ArtifactRecord, file: StoredFile, folder: Path, source: Source, progress: ByteCounter | None
 ) -> None:
     name = f"data/{record.path.name}/{file.path}"
     root, target = folder.parents[1], f"data/{folder.name}/{file.path}"
     make_folder(root, target.rpartition("/")[0])
-    # The slot is held until the shard is decoded, so that few of them are in memory at once.
-    with _SLOTS:
-        with os.fdopen(create(root, target), "wb") as handle:
-            data = b"".join(_pieces(record, name, file.size, handle, source, progress))
-            sync_file(handle)
-        if blake3(data).hexdigest() != file.blake3:
-            raise FaultySource(
-                f"{name} at {source.where} is not what was written (artifact {record.id[:12]})"
-            )
-        identity.add(file, data)
-
-
-def _pieces(
-    record: ArtifactRecord,
-    name: str,
-    size: int,
-    handle: BinaryIO,
-    source: Source,
-    progress: ByteCounter | None,
-) -> Iterator[bytes]:
-    """Write the pieces of an object as they come, and pass them on."""
-    pieces = source.read(name, size)
-    if pieces is None:
-        raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
-    for piece in pieces:
-        size -= len(piece)
-        if size < 0:
-            raise FaultySource(f"{name} at {source.where} is longer than its record says")
-        handle.write(piece)
-        if progress is not None:
-            progress(len(piece))
-        yield piece
+    left = file.size
+    with _SLOTS, os.fdopen(create(root, target), "wb") as handle:
+        pieces = source.read(name, file.size)
+        if pieces is None:
+            raise FaultySource(f"{source.where} does not hold {name} of artifact {record.id[:12]}")
+        for piece in pieces:
+            left -= len(piece)
+            if left < 0:
+                raise FaultySource(f"{name} at {source.where} is longer than its record says")
+            handle.write(piece)
+            if progress is not None:
+                progress(len(piece))
+        sync_file(handle)
 
 
 def upload_artifact(
@@ -208,13 +163,12 @@ def upload_artifact(
     folder = f"data/{record.path.name}"
     # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
     present = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
-    missing = {file for file in record.files if present.get(file.path) != file.size}
-    content = _checked(
-        record,
-        lambda file, identity: _upload(record, file, target if file in missing else None, progress, identity),
-        lambda fault: DamagedArtifact(artifact_id, fault),
-    )
-    text = seal(content.to_json())
+    missing = [file for file in record.files if present.get(file.path) != file.size]
+    fault = find_fault(record)
+    if fault is not None:
+        raise DamagedArtifact(artifact_id, fault)
+    for_each(lambda file: _upload(record, file, target, progress), missing)
+    text = seal(with_true_extent(record, record.attributes).to_json())
     if not target.create(name, text):
         other = _whole_there(get_if_sound(target, name), artifact_id, is_bad)
         if other is None:
@@ -236,24 +190,12 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, st
     return None if is_bad(artifact_id, place) else place
 
 
-def _upload(
-    record: ArtifactRecord,
-    file: StoredFile,
-    target: Target | None,
-    progress: ByteCounter | None,
-    identity: Identity,
-) -> None:
-    """Check a file, and send it if there is a target: else it is there already."""
+def _upload(record: ArtifactRecord, file: StoredFile, target: Target, progress: ByteCounter | None) -> None:
     with _SLOTS:
         try:
             data = read_file(record.root, f"{record.inside}/{file.path}", file.size)
         except OSError as error:
             raise DamagedArtifact(record.id, f"{file.path} cannot be read ({error.strerror})") from error
-        if blake3(data).hexdigest() != file.blake3:
-            raise DamagedArtifact(record.id, f"{file.path} is not what was written")
-        identity.add(file, data)
-        if target is None:
-            return
         target.put(f"data/{record.path.name}/{file.path}", data)
     if progress is not None:
         progress(len(data))

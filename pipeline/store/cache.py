@@ -19,6 +19,7 @@ from gravel.pipeline.store.descriptors import NoFolder, enter
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import Draft, sync_folder
 from gravel.pipeline.store.folder import CacheFolder
+from gravel.pipeline.store.location import linked_url
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord, seal
 from gravel.pipeline.store.sharing import is_shared
 
@@ -50,15 +51,13 @@ class Cache(CacheFolder):
     @cached_property
     def remote(self) -> Remote | None:
         """The store that this folder is the local tier of, or None."""
-        found = self.files.read("remote.json")
+        url = linked_url(self.files)
         # A member of a group could have the others' results sent somewhere else.
-        if found is None or is_shared(self.root):
+        if url is None or is_shared(self.root):
             return None
         from gravel.pipeline.store.remote import Remote
-        from gravel.pipeline.store.remote_link import linked_url
 
-        url = linked_url(found)
-        return None if url is None else Remote(self, url)
+        return Remote(self, url)
 
     def look_up(self, recipe_digest: str) -> RecipeRecord | None:
         """Return what a recipe led to, here or in the store behind, or None."""
@@ -116,8 +115,8 @@ class Cache(CacheFolder):
     def open(self, artifact_id: str) -> Artifact:
         """Return an artifact whose arrays are read, and checked, when they are sliced.
 
-        Raises `DamagedArtifact` if its record or metadata are missing or damaged; so does reading a chunk
-        that is missing or fails its checksum.
+        Raises `DamagedArtifact` if its record or attributes are missing or damaged; so does reading an array
+        whose file is missing or not what was written.
         """
         from gravel.pipeline.store.reader import open_artifact
 
@@ -168,6 +167,20 @@ class Cache(CacheFolder):
             return sweep(self)
         except ReadOnly:
             return 0
+
+    def pass_over(self, name: str) -> None:
+        """Leave a record of an older format where it is; the first one is reported."""
+        is_first = not self.older
+        super().pass_over(name)
+        if is_first:
+            from gravel.pipeline.core.memory import format_bytes
+            from gravel.pipeline.store.sweeping import sweep
+
+            size = format_bytes(sweep(self, delete=False, orphans=True))
+            self.say(
+                f"{self.root} holds results of an older format ({size}), which are not read and are computed "
+                "again when they are needed; `gravel cache gc --yes` removes them"
+            )
 
     def verify(self, progress: Callable[[int, int], None] | None = None) -> Verified:
         """Digest every file of every artifact, recompute its id, and quarantine what is damaged.

@@ -2,8 +2,8 @@
 
 An array's leaves are the BLAKE3 digests of each MiB of its logical bytes (C order, little-endian; the last
 leaf may be shorter). Its root is the BLAKE3 of the leaves in order. An artifact's id is the typed digest of
-its kind, its attributes and, for each array by name, the dtype, the shape and the root. So it depends on
-neither codec, chunks, shards nor on when, where and in which pieces the arrays were written.
+its kind, its attributes and, for each array by name, the dtype, the shape and the root. So it does not depend
+on files, nor on when, where and in which pieces the arrays were written.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from blake3 import blake3
 from gravel.pipeline.core.hashing import digest
 
 LEAF_BYTES = 1 << 20
+DIGEST_BYTES = 32
 CONTENT_FORMAT = 1
 
 
 class LeafDigest:
-    """The root of an array that arrives as a stream of bytes in pieces of any size."""
+    """The leaves of an array that arrives as a stream of bytes in pieces of any size."""
 
     def __init__(self) -> None:
-        self._root = blake3()
+        self._leaves = bytearray()
         self._leaf = blake3()
         self._filled = 0
 
@@ -39,25 +40,21 @@ class LeafDigest:
             if self._filled == LEAF_BYTES:
                 self._end_leaf()
 
-    @property
-    def is_at_leaf(self) -> bool:
-        """Whether the next byte begins a leaf."""
-        return not self._filled
-
-    def add_leaf(self, digest: bytes) -> None:
-        """Take the next whole leaf, which was digested elsewhere."""
-        self._root.update(digest)
-
     def _end_leaf(self) -> None:
-        self._root.update(self._leaf.digest())
+        self._leaves += self._leaf.digest()
         self._leaf = blake3()
         self._filled = 0
 
-    def finish(self) -> str:
-        """Return the root of all bytes so far; take no more after."""
+    def finish(self) -> bytes:
+        """Return the leaves of all bytes so far; take no more after."""
         if self._filled:
             self._end_leaf()
-        return self._root.hexdigest()
+        return bytes(self._leaves)
+
+
+def root_of(leaves: bytes) -> str:
+    """Return the root of an array, of whose leaves these are the digests in order."""
+    return blake3(leaves).hexdigest()
 
 
 @dataclass(frozen=True)

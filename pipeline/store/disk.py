@@ -16,7 +16,6 @@ from typing import Any
 
 from gravel.pipeline.core.files import IN_MEMORY, file_system
 from gravel.pipeline.store.opening import read_file
-from gravel.pipeline.store.write_threads import thread_count
 
 REPORTING_KERNEL = (5, 8)
 """The first Linux whose `syncfs` says that something could not be written."""
@@ -79,7 +78,7 @@ def _measure(root: Path) -> float:
             os.fsync(file.fileno())
         written = SAMPLE_BYTES / (time.perf_counter() - began)
         if file_system(sample) in IN_MEMORY:
-            written = max(written, MEMORY_RATE * thread_count())
+            written = max(written, MEMORY_RATE * min(16, len(os.sched_getaffinity(0))))
         sample.write_text(json.dumps({"bytes_per_second": round(written), "measured": time.time()}))
         sample.replace(root / "disk.json")
     except OSError:

@@ -1,76 +1,55 @@
-"""Digesting the files of artifacts: what is wrong with one, if anything is."""
+"""Reading all of an artifact: what is wrong with it, if anything is."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from blake3 import blake3
-
-from gravel.pipeline.store.opening import open_file, read_whole
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.store.layout import Layout
+from gravel.pipeline.store.metadata import METADATA, read_attributes, read_metadata
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.identity import Identity
-    from gravel.pipeline.store.record_types import StoredFile
     from gravel.pipeline.store.records import ArtifactRecord
 
 VERIFY_THREADS = 8
-"""At most; a thread decodes and digests 0.5 to 1 GB/s, so more than this waits for the disk."""
+"""Artifacts that are read at the same time, at most; large arrays have threads of their own."""
 
 
-def find_fault(record: ArtifactRecord) -> str | None:
-    """Digest every file of an artifact and recompute its id; return what is wrong first, or None."""
-    return find_faults([record]).get(record.id)
+def find_fault(record: ArtifactRecord, count: Callable[[int], None] = lambda size: None) -> str | None:
+    """Read every file of an artifact and make its id again; return what is wrong first, or None.
+
+    `count` is called with the sizes of what was read.
+    """
+    from gravel.pipeline.store.identity import WrongContent, check_id
+    from gravel.pipeline.store.reader import open_array
+
+    place = record.root, record.inside, record.id, record.files
+    layouts = {f"{name}/{METADATA}": Layout(*shape) for name, shape in record.arrays.items()}
+    try:
+        check_id(record, read_attributes(*place))
+        for file in record.files:
+            if file.blake3 is not None:
+                text = read_metadata(*place, file.path)
+                if file.path in layouts and text != layouts[file.path].metadata():
+                    return f"{file.path} is not that of an array of its dtype and shape"
+                count(file.size)
+        for name in record.arrays:
+            open_array(record, name).verify()
+            count(sum(file.size for file in record.files_of(name) if file.blake3 is None))
+    except DamagedArtifact as error:
+        return error.reason
+    except WrongContent as error:
+        return str(error)
+    return None
 
 
 def find_faults(
     records: Sequence[ArtifactRecord], count: Callable[[int], None] = lambda size: None
 ) -> dict[str, str]:
-    """Return what is wrong with each artifact that is damaged. Each file is read once, on a few threads.
-
-    `count` is called with the size of each file that was read.
-    """
+    """Return what is wrong with each artifact that is damaged, as `find_fault` does."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from gravel.pipeline.store.identity import Identity, WrongContent, is_metadata
-
-    identities = {record.id: Identity(record) for record in records}
-    faults: dict[str, str] = {}
-    work = [(record, file) for record in records for file in record.files]
     with ThreadPoolExecutor(VERIFY_THREADS) as pool:
-        # How an array is laid out has to be known before its shards can be decoded.
-        for metadata in (True, False):
-            some = [(record, file) for record, file in work if is_metadata(file) == metadata]
-            found = pool.map(lambda item: _fault(item[0], item[1], identities[item[0].id]), some)
-            for (record, file), fault in zip(some, found, strict=True):
-                if fault is not None:
-                    faults.setdefault(record.id, fault)
-                count(file.size)
-    for record in records:
-        if record.id not in faults:
-            try:
-                identities[record.id].finish()
-            except WrongContent as error:
-                faults[record.id] = str(error)
-    return faults
-
-
-def _fault(record: ArtifactRecord, file: StoredFile, identity: Identity) -> str | None:
-    from gravel.pipeline.store.identity import WrongContent
-
-    try:
-        with open_file(record.root, f"{record.inside}/{file.path}") as handle:
-            size = os.fstat(handle.fileno()).st_size
-            if size != file.size:
-                return f"{file.path} has {size:,} bytes and should have {file.size:,}"
-            data = read_whole(handle)
-    except OSError as error:
-        return f"{file.path} cannot be read ({error.strerror})"
-    if blake3(data).hexdigest() != file.blake3:
-        return f"{file.path} is not what was written"
-    try:
-        identity.add(file, data)
-    except WrongContent as error:
-        return str(error)
-    return None
+        found = pool.map(lambda record: find_fault(record, count), records)
+        return {record.id: fault for record, fault in zip(records, found, strict=True) if fault is not None}

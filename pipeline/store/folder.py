@@ -96,7 +96,7 @@ class CacheFolder:
             if record.digest != digest:
                 raise BrokenRecord("it is the record of another recipe")
         except OlderRecord:
-            self._pass_over(name)
+            self.pass_over(name)
             return None
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
             self._set_aside(name, _broken("recipe", digest, error))
@@ -161,7 +161,7 @@ class CacheFolder:
             if record.id != artifact_id:
                 raise BrokenRecord("it is the record of another artifact")
         except OlderRecord:
-            self._pass_over(name)
+            self.pass_over(name)
             return None
         except (BrokenRecord, KeyError, TypeError, ValueError) as error:
             self._set_aside(name, _broken("artifact", artifact_id, error))
@@ -183,19 +183,9 @@ class CacheFolder:
         with lock(self.root, name):
             yield
 
-    def _pass_over(self, name: str) -> None:
-        """Leave a record of an older format, and what it leads to, where they are; the first is reported."""
-        is_first = not self.older
+    def pass_over(self, name: str) -> None:
+        """Leave a record of an older format, and what it leads to, where they are."""
         self.older.add(name)
-        if is_first:
-            from gravel.pipeline.core.memory import format_bytes
-            from gravel.pipeline.store.sweeping import sweep
-
-            size = format_bytes(sweep(self, delete=False, orphans=True))
-            self.say(
-                f"{self.root} holds results of an older format ({size}), which are not read and are computed "
-                "again when they are needed; `gravel cache gc --yes` removes them"
-            )
 
     def drop_older(self, name: str) -> None:
         """Remove a record if it is of an older format, whose data are nobody's then."""

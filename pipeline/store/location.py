@@ -8,6 +8,7 @@ for that purpose.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -16,11 +17,15 @@ from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import PRIVATE, make_root
+from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
 from gravel.pipeline.store.sharing import Sharing, sharing_of, write_as_in
 from gravel.pipeline.store.trusted import VARIABLE, is_trusted
 
 MARKS = (".gravel", "pyproject.toml", ".git")
+
+LINK_FILE = "remote.json"
+"""In a cache folder that is the local tier of a store: names the store."""
 
 
 def find_cache(option: str | None = None) -> Path:
@@ -33,8 +38,8 @@ def find_cache(option: str | None = None) -> Path:
     a path that is not a folder, cannot be read or can be written by other users, and for a URL that names no
     remote cache. The modes of what this command writes from now on are those of the cache.
 
-    For the URL of a remote cache (`s3://bucket/prefix`) it is the folder of its local tier, which is made and
-    linked to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
+    For the URL of a remote cache (such as `s3://bucket/prefix`) it is the folder of its local tier, which is
+    made and linked to it: below `GRAVEL_LOCAL_TIER`, else `$XDG_CACHE_HOME/gravel`, else `~/.cache/gravel`.
     """
     named = option or os.environ.get("GRAVEL_CACHE")
     root = locate_cache(option)
@@ -42,7 +47,6 @@ def find_cache(option: str | None = None) -> Path:
     write_as_in(root)
     if named and "://" in named:
         from gravel.pipeline.store.objects import check_url
-        from gravel.pipeline.store.remote_link import link_remote
 
         return link_remote(root, check_url(named))
     return root
@@ -66,11 +70,34 @@ def _tier(url: str) -> Path:
     """Return the folder of a remote cache's local tier; the same URL at another endpoint has another."""
     from blake3 import blake3
 
+    from gravel.stages.remote.object_store import endpoint_of
+
     base = Path(os.environ.get("GRAVEL_LOCAL_TIER") or user_cache())
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    words = url.removeprefix("s3://").replace("/", "-")[:80]
+    scheme, _, rest = url.partition("://")
+    endpoint = endpoint_of(scheme)
+    if scheme == "az":  # a container belongs to an account
+        endpoint = f"{endpoint} {os.environ.get('AZURE_STORAGE_ACCOUNT_NAME', '')}"
+    words = rest.replace("/", "-")[:80]
     name = f"{words}-{blake3(f'{endpoint} {url}'.encode()).hexdigest()[:8]}"
     return Path.cwd() / base.expanduser() / name
+
+
+def link_remote(root: Path, url: str) -> Path:
+    """Make a folder the local tier of a remote cache, and return it."""
+    files = LocalFiles(root)
+    if linked_url(files) != url:
+        files.replace(LINK_FILE, json.dumps({"format": 1, "url": url}).encode())
+    return root
+
+
+def linked_url(files: LocalFiles) -> str | None:
+    """Return the URL of the store that a folder is the local tier of, or None."""
+    found = files.read(LINK_FILE)
+    try:
+        url = json.loads(found[0])["url"] if found is not None else None
+    except (ValueError, KeyError, TypeError):
+        return None
+    return url if isinstance(url, str) else None
 
 
 def _usable(root: Path) -> Path:

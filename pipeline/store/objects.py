@@ -14,12 +14,15 @@ from typing import BinaryIO, Protocol, TypeVar
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.store.descriptors import ForeignLink, Obstacle
 from gravel.pipeline.store.opening import names_in, open_file, read_file
-from gravel.pipeline.store.record_types import MAX_SHARD_BYTES
+from gravel.stages.addresses import OBJECT_STORES
+from gravel.stages.urls import shown
 
 T = TypeVar("T")
 
-SCHEMES = ("s3",)
 READ_BYTES = 8 << 20
+
+MAX_OBJECT_BYTES = 256 << 20
+"""Of an object whose size nothing states."""
 
 
 class RemoteError(GravelError):
@@ -42,7 +45,7 @@ class Source(Protocol):
     def get(self, name: str) -> bytes | None:
         """Return an object of at most `MAX_RECORD_BYTES` whole, or None if there is none."""
 
-    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
 
     def names(self, folder: str) -> list[str]:
@@ -76,7 +79,7 @@ class Folder:
         """Return a small file whole, or None if there is none."""
         return self._ask(lambda: read_file(self.root, name))
 
-    def read(self, name: str, most: int = MAX_SHARD_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
         """Return the pieces of a file of at most so many bytes, or None if there is none."""
         file = self._ask(lambda: open_file(self.root, name, most))
         return None if file is None else self._pieces(file)
@@ -123,12 +126,14 @@ def check_url(url: str) -> str:
     """Return the URL of a remote cache in its one form; raises `RequestError` for one that is none."""
     scheme, _, rest = url.partition("://")
     bucket, _, prefix = rest.partition("/")
-    if scheme.lower() not in SCHEMES:
+    if scheme.lower() not in OBJECT_STORES:
         raise RequestError(
-            f"{url} is no cache: {scheme}:// is not served, s3:// is",
+            f"{shown(url)} is no cache: {scheme}:// is not served, s3://, gs:// and az:// are",
             hint="write s3://bucket/prefix, or a folder's path",
         )
-    if not bucket or "?" in rest or "#" in rest or ".." in prefix.split("/"):
-        raise RequestError(f"{url} names no bucket and prefix", hint="write s3://bucket/prefix")
+    if not bucket or any(sign in rest for sign in "?#@") or ".." in prefix.split("/"):
+        raise RequestError(
+            f"{shown(url)} names no bucket and prefix", hint=f"write {scheme.lower()}://bucket/prefix"
+        )
     prefix = "/".join(part for part in prefix.split("/") if part)
-    return f"s3://{bucket}/{prefix}".rstrip("/")
+    return f"{scheme.lower()}://{bucket}/{prefix}".rstrip("/")

@@ -14,13 +14,13 @@ from gravel.pipeline.store.artifact_transfer import (
     download_artifact,
     upload_artifact,
 )
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import locate_cache
 from gravel.pipeline.store.moved import Moved
 from gravel.pipeline.store.objects import FaultySource, Folder, Source, get_if_sound, is_url
 from gravel.pipeline.store.recipe_transfer import download_run, upload_run
 from gravel.pipeline.store.records import BrokenRecord
-from gravel.pipeline.store.s3 import open_remote
 from gravel.pipeline.store.selecting import Chosen, Selection, choose
 from gravel.pipeline.store.sharing import is_shared, write_as_in
 from gravel.pipeline.store.signatures import OTHERS
@@ -40,7 +40,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     Raises `RemoteError` for a store that fails; what was copied until then stays and is whole.
     """
     other = None if is_url(remote) else _other(cache, remote)
-    target = None if other is not None else open_remote(remote)
+    target = None if other is not None else open_bucket(remote)
     chosen = choose(Folder(cache.root), selection)
     own = target is not None and cache.remote is not None and cache.remote.url == target.where
     if not own:
@@ -93,7 +93,7 @@ def pull(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
 
     Raises `RemoteError` for a store that fails; what arrived until then stays and is whole.
     """
-    source: Source = open_remote(remote) if is_url(remote) else Folder(_other(cache, remote).root)
+    source: Source = open_bucket(remote) if is_url(remote) else Folder(_other(cache, remote).root)
     if isinstance(source, Folder) and not source.root.is_dir():
         raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
     cache.acceptance.prepare()

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.pipeline.store.opening import MAX_RECORD_BYTES
-
 METADATA = "zarr.json"
 
 ITEMSIZE = {
@@ -20,12 +18,6 @@ ITEMSIZE = {
 
 MAX_AXES = 32
 
-MAX_SHARD_BYTES = 256 << 20
-"""Of a shard that is read, stored and decoded; those that gravel writes have at most half of it."""
-
-SLACK_BYTES = 1 << 20
-"""Of an array's shards beyond twice its bytes: their indices."""
-
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
 _HEX = frozenset("0123456789abcdef")
 
@@ -34,11 +26,14 @@ _NAMES_OF_PROVENANCE = {"stage": str, "key": str, "workflow": str, "run": str, "
 
 @dataclass(frozen=True)
 class StoredFile:
-    """One file of an artifact: its path inside the artifact's folder, its bytes and their BLAKE3."""
+    """One file of an artifact: its path inside the artifact's folder, its bytes and their BLAKE3.
+
+    Files of an array's bytes and of their digests have none: the array's root in the record covers them.
+    """
 
     path: str
     size: int
-    blake3: str
+    blake3: str | None
 
 
 def is_recipe(body: Mapping[str, Any]) -> bool:
@@ -76,8 +71,9 @@ def is_artifact(body: Mapping[str, Any]) -> bool:
         and all(isinstance(each, str) for each in body["absent"])
         and isinstance(files, list)
         and all(_is_file(each) for each in files)
-        and _is_texts(body.get("roots"))
-        and _is_texts(body.get("checksums"))
+        and isinstance(body.get("roots"), dict)
+        and body["roots"].keys() == arrays.keys()
+        and all(map(_is_digest, body["roots"].values()))
     )
 
 
@@ -106,17 +102,13 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
-
-
 def _is_array(value: Any) -> bool:
     return (
         isinstance(value, list)
         and len(value) == 2
-        and isinstance(value[0], str)
+        and value[0] in ITEMSIZE
         and isinstance(value[1], list)
-        and len(value[1]) <= MAX_AXES
+        and 1 <= len(value[1]) <= MAX_AXES
         and all(_is_count(length) and length < 1 << 63 for length in value[1])
     )
 
@@ -124,35 +116,7 @@ def _is_array(value: Any) -> bool:
 def _is_file(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str):
         return False
-    return _is_count(value[1]) and _is_digest(value[2])
-
-
-def why_too_large(body: Mapping[str, Any]) -> str | None:
-    """Say which files in an artifact's record have more bytes than its arrays and metadata can have.
-
-    So that no more of them is read than that, however large the files are.
-    """
-    left = {name: _stored_most(dtype, shape) for name, (dtype, shape) in body["arrays"].items()}
-    metadata, names = MAX_RECORD_BYTES, set()
-    for path, size, _ in body["files"]:
-        name, inside, _ = path.partition("/c/")
-        if path in names:
-            return f"it names {path!r} twice"
-        names.add(path)
-        if path.rpartition("/")[2] == METADATA:
-            metadata -= size
-        elif not inside or name not in left:
-            return f"it names {path!r}, which belongs to none of its arrays"
-        else:
-            left[name] -= size
-            if left[name] < 0 or size > MAX_SHARD_BYTES:
-                return f"it says that {path} has {size:,} bytes, which is more than its shape and dtype allow"
-    return f"its metadata have more than {MAX_RECORD_BYTES:,} bytes" if metadata < 0 else None
-
-
-def _stored_most(dtype: str, shape: list[int]) -> int:
-    """Return the bytes that an array's shards have at most: the last chunk of a line is filled up."""
-    return 2 * ITEMSIZE.get(dtype, 0) * math.prod(shape) + SLACK_BYTES
+    return _is_count(value[1]) and (value[2] is None or _is_digest(value[2]))
 
 
 def leads_outside(body: Mapping[str, Any]) -> str | None:

@@ -12,18 +12,19 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.store.opening import MAX_RECORD_BYTES
 from gravel.pipeline.store.record_types import (
+    METADATA,
     StoredFile,
     is_artifact,
     is_recipe,
     leads_outside,
-    why_too_large,
 )
 from gravel.stages.sizes import Extent
 
 Json: TypeAlias = Any
 
-RECORD_FORMAT = 2
+RECORD_FORMAT = 3
 """Of all records, and of the files that they lead to."""
 
 _SEAL = ', "seal": "'
@@ -114,10 +115,9 @@ class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
 
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
-    shape, `roots` to the root of its digest; `absent` lists the
-    array fields that are None. `bytes` counts the arrays uncompressed, `bytes_on_disk` the files. `path` is
-    the Zarr group's folder, below the cache's `root`. `used` is when a run last relied on it. `checksums` has
-    those of each array's chunks (`gravel.pipeline.store.codecs`), in C order and base64.
+    shape, `roots` to the root of its digests; `absent` lists the array fields that are None. `bytes` counts
+    the arrays, `bytes_on_disk` the files. `path` is the Zarr group's folder, below the cache's `root`. `used`
+    is when a run last relied on it.
     """
 
     id: str
@@ -132,8 +132,7 @@ class ArtifactRecord:
     created: float  # seconds since the epoch
     files: tuple[StoredFile, ...] = field(repr=False)
     used: float = field(default=0.0, compare=False)
-    checksums: Mapping[str, str] = field(default_factory=dict, repr=False)
-    roots: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    roots: dict[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def inside(self) -> str:
@@ -146,6 +145,10 @@ class ArtifactRecord:
         from gravel.pipeline.store.metadata import read_attributes
 
         return read_attributes(self.root, self.inside, self.id, self.files)
+
+    def files_of(self, array: str) -> list[StoredFile]:
+        """Return the files of one array."""
+        return [file for file in self.files if file.path.startswith(f"{array}/")]
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
@@ -161,7 +164,6 @@ class ArtifactRecord:
             "roots": self.roots,
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
-            "checksums": dict(self.checksums),
         }
 
     @staticmethod
@@ -174,7 +176,7 @@ class ArtifactRecord:
             raise BrokenRecord("its values are not those of an artifact's record")
         if (part := leads_outside(body)) is not None:
             raise BrokenRecord(f"it names {part!r}, which is no name of a file")
-        if (problem := why_too_large(body)) is not None:
+        if (problem := _wrong_files(body)) is not None:
             raise BrokenRecord(problem)
         files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
@@ -190,6 +192,35 @@ class ArtifactRecord:
             created=body["created"],
             files=files,
             used=used,
-            checksums=body["checksums"],
-            roots=body["roots"],
+            roots=dict(body["roots"]),
         )
+
+
+def _wrong_files(body: Mapping[str, Json]) -> str | None:
+    """Say which files an artifact's record names that are not those of its arrays, nor metadata.
+
+    So that no more of a file is read than there can be, however large it is.
+    """
+    from gravel.pipeline.store.layout import Layout
+
+    wanted = {
+        f"{name}/{path}": size
+        for name, (dtype, shape) in body["arrays"].items()
+        for path, size in Layout(dtype, tuple(shape)).files()
+    }
+    metadata, names = MAX_RECORD_BYTES, set()
+    for path, size, digest in body["files"]:
+        if path in names:
+            return f"it names {path!r} twice"
+        names.add(path)
+        if path.rpartition("/")[2] == METADATA:
+            metadata -= size
+            if digest is None:
+                return f"it has no digest of {path!r}"
+        elif path not in wanted:
+            return f"it names {path!r}, which belongs to none of its arrays"
+        if size != wanted.get(path, size):
+            return f"it says that {path} has {size:,} bytes, and its dtype and shape make {wanted[path]:,}"
+    if missing := {METADATA, *wanted} - names:
+        return f"it does not name {min(missing)}"
+    return f"its metadata have more than {MAX_RECORD_BYTES:,} bytes" if metadata < 0 else None

@@ -137,7 +137,7 @@ class Remote:
                 for file in record.files
             ):
                 raise ValueError(f"{METADATA} is not what was written")
-            check_id(record, read, record.roots)
+            check_id(record, read)
             record = with_true_extent(record, read)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             self._cache.say(f"artifact {artifact_id[:12]} in {self.url} is damaged: {error}")
@@ -338,11 +338,11 @@ class Remote:
             return None
         with self._opening:
             if self._target is None:
+                from gravel.pipeline.store.bucket import open_bucket
                 from gravel.pipeline.store.objects import RemoteError
-                from gravel.pipeline.store.s3 import open_remote
 
                 try:
-                    self._target = open_remote(self.url)
+                    self._target = open_bucket(self.url)
                 except RequestError as error:
                     raise RemoteError(str(error), hint=error.problems[0].hint) from error
         return self._target

@@ -1,70 +1,62 @@
-"""Writing one array as a stream: chunks are encoded on threads, digested and laid into shards in order.
+"""Writing one array: one thread appends its bytes to one file, others read them back and digest them.
 
-Zarr's own writer is not used: it holds whole shards in memory, pads the last one, neither digests nor syncs
-what it writes, and loses data when two writes meet in a shard. What is written here is plain Zarr v3.
+The array's digests are those of what is read back. They have to be those of what was given, too: of rows
+that are appended, which are digested before; of an array in memory by the id that its artifact has there.
+Files are written by `pwrite`, since a full disk would end a process that writes to mapped pages. Zarr's own
+writer is not used: it holds whole shards in memory, and neither digests nor syncs what it writes.
 """
 
 from __future__ import annotations
 
-import math
 import os
-import threading
-from collections import deque
-from concurrent.futures import Executor, Future
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from blake3 import blake3
 
-from gravel.pipeline.store.codecs import MISSING, Buffer, choose_codec, encode, encode_index
-from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest
-from gravel.pipeline.store.disk import write_rate
+from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, root_of
 from gravel.pipeline.store.files import storage_errors, sync_file
-from gravel.pipeline.store.layout import (
-    CHUNK_BYTES,
-    DTYPES,
-    SHARD_BYTES,
-    Layout,
-    array_metadata,
-    cut,
-    final_layout,
-    pieces,
-)
+from gravel.pipeline.store.identifying import BLOCK_BYTES, byte_blocks, stored_dtype
+from gravel.pipeline.store.layout import LEAVES, Layout
 from gravel.pipeline.store.metadata import METADATA
 from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.stored import StoredArray
+from gravel.pipeline.store.stored import StoredArray, leaf_buffer, note_as_checked, read_at
+from gravel.pipeline.store.write_threads import WriteThreads, run_now
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-IN_FLIGHT = 8
-"""Chunks that may wait to be written, and that may wait to be digested after that."""
-
-Encoded: TypeAlias = tuple[Buffer, bytes, bytes | None]
-"""A chunk's payload, its checksum, and its digest if the chunk is one leaf."""
-
+    from gravel.stages.artifact import Array
 
 SYNCED_EARLY = 1 << 20
 """Bytes of a file from which it is sent to the disk at once, while the stage goes on; smaller ones are sent
 there together, since a disk takes about as long for many as for one."""
 
+SYNC_BYTES = 64 << 20
+"""Bytes after which what a file has so far is sent to the disk, while more is written."""
+
 
 class ArraySink:
-    """An array that grows by appending rows; `close` ends it and hands it out, readable at once.
+    """An array that is written to a file of its own; `close` ends it and hands it out, readable at once.
+
+    It grows by rows that are appended, or is written from an array as a whole.
 
     Parameters
     ----------
     folder : where the array is written; it must not exist.
     dtype, row_shape : of the rows; bool, integers and floats.
-    pool : threads that encode, and `threads` how many they are.
+    threads : those that digest, and wait for the disk.
     root : the cache, for messages; the folder if it is in none.
     durable : whether `wait` waits for small files, too, to be on the disk.
-    chunk_bytes, shard_bytes : sizes to stay below; they do not change the content's digest.
+    before_each : called before some MiB are written; what it raises ends the writing.
 
-    Raises TypeError for another dtype, ValueError for rows that do not fit, `GravelError` for a full disk.
+    Raises TypeError for another dtype, ValueError for rows that do not fit, `GravelError` for a full disk and
+    for one that gives back something else than was written.
 
     """
 
@@ -73,42 +65,33 @@ class ArraySink:
         folder: Path,
         dtype: DTypeLike,
         row_shape: tuple[int, ...],
-        pool: Executor,
+        threads: WriteThreads,
         *,
         root: Path | None = None,
         durable: bool = True,
-        threads: int = 1,
-        chunk_bytes: int = CHUNK_BYTES,
-        shard_bytes: int = SHARD_BYTES,
+        before_each: Callable[[], None] | None = None,
     ) -> None:
         self._root = root or folder
         self._durable = durable
-        self.dtype = numpy.dtype(dtype).newbyteorder("<")
-        if self.dtype.name not in DTYPES:
-            raise TypeError(f"an array of {self.dtype} cannot be stored; bool, integers and floats can")
+        self._before_each = before_each
+        self._threads = threads
+        self.dtype = stored_dtype(dtype)
         self.row_shape = tuple(int(length) for length in row_shape)
         self.folder = folder
         self.closed: StoredArray | None = None
-        self.content: ArrayContent | None = None
         self.manifest: list[StoredFile] = []
-        self.checksums = bytearray()
-        self._pool = pool
-        self._threads = threads
-        self._cut = cut(self.dtype.itemsize, self.row_shape, chunk_bytes, shard_bytes)
-        self._layout = Layout(self.dtype.name, (0, *self.row_shape), self._cut.chunk, self._cut.shard, "")
-        self._leaves = LeafDigest()
         self._rows = 0
-        self._chunk = bytearray()
-        self._pieces = pieces(self._cut, self.row_shape)
-        self._coordinates, self._room = next(self._pieces)
-        self._waiting: deque[tuple[tuple[int, ...], Buffer, Future[Encoded]]] = deque()
-        self._shard: _Shard | None = None
+        self._given: LeafDigest | None = None
+        self._handle: int | None = None
+        self._size = 0
+        self._digested = 0  # leaves whose digests are made
+        self._leaves: list[Future[bytes]] = []
         self._synced: list[Future[None]] = []
         with storage_errors(self._root):
             folder.mkdir(parents=True)
 
     def append(self, rows: NDArray[Any], *, given: bool = False) -> None:
-        """Add rows at the end; they are copied before this returns.
+        """Add rows at the end; nothing of them is needed after this returns.
 
         Values are converted to the sink's dtype; raises ValueError if an integer does not survive that.
         """
@@ -120,91 +103,100 @@ class ArraySink:
         array = numpy.ascontiguousarray(own, dtype=self.dtype)
         if not numpy.can_cast(own.dtype, self.dtype, "same_kind") and not numpy.array_equal(array, own):
             raise ValueError(f"rows of {own.dtype} hold values that {self.dtype} cannot")
+        self._given = self._given or LeafDigest()
         self._rows += len(array)
-        if array.size:
-            view = array.reshape(-1).view(numpy.uint8).data
-            with storage_errors(self._root, len(view)):
-                self._take(view)
+        for block in byte_blocks(array):
+            digested = self._digester(len(block))(self._given.update, block)
+            with storage_errors(self._root, len(block)):
+                self._write(block)
+            digested.result()
 
-    def _take(self, view: memoryview) -> None:
-        start = 0
-        while start < len(view):
-            piece = view[start : start + self._room - len(self._chunk)]
-            start += len(piece)
-            if len(piece) == self._room:
-                self._submit(bytes(piece))
-                continue
-            self._chunk += piece
-            if len(self._chunk) == self._room:
-                self._submit(bytes(self._chunk))
-                self._chunk.clear()
+    def write(self, array: Array) -> None:
+        """Write a whole array; it must not change meanwhile."""
+        self._rows = len(array)
+        for block in byte_blocks(array):
+            if self._before_each is not None:
+                self._before_each()
+            with storage_errors(self._root, array.dtype.itemsize * self._rows):
+                self._write(block)
 
-    def _submit(self, chunk: Buffer) -> None:
-        """Have a chunk encoded on a thread; `chunk` must stay as it is until it is written."""
-        if not self._layout.codec:
-            self._layout = replace(self._layout, codec=self._choose(chunk))
-        encoded = self._pool.submit(_encode, self._layout.codec, chunk, self._layout.chunk_bytes)
-        self._waiting.append((self._coordinates, chunk, encoded))
-        self._coordinates, self._room = next(self._pieces)
-        while len(self._waiting) > IN_FLIGHT:
-            self._write_next()
+    def _write(self, block: memoryview) -> None:
+        if self._handle is None:
+            path = self.folder / Layout(self.dtype.name, (0, *self.row_shape)).path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        write_at(self._handle, block, self._size)
+        before, self._size = self._size, self._size + len(block)
+        if self._size // SYNC_BYTES > before // SYNC_BYTES and all(each.done() for each in self._synced):
+            self._synced.append(self._threads.syncs.submit(os.fdatasync, self._handle))
+        whole = self._size // LEAF_BYTES
+        if (whole - self._digested) * LEAF_BYTES >= BLOCK_BYTES:
+            self._digest(whole)
 
-    def _choose(self, chunk: Buffer) -> str:
-        rate = write_rate(self._root) if len(chunk) >= LEAF_BYTES else None
-        return choose_codec(self._layout.dtype, chunk, rate, self._threads)
+    def _digest(self, upto: int) -> None:
+        """Have the leaves that are written by now, up to one, read back and digested."""
+        assert self._handle is not None
+        size = self._size - self._digested * LEAF_BYTES
+        numbers = range(self._digested, upto)
+        self._leaves.append(self._digester(size)(_written_leaves, self._handle, numbers, self._size))
+        self._digested = upto
 
-    def _write_next(self) -> None:
-        coordinates, chunk, encoded = self._waiting.popleft()
-        path, index = self._layout.place(coordinates)
-        if self._shard is None or self._shard.path != path:
-            self._end_shard()
-            self._shard = _Shard(self.folder, path, self._pool)
-        payload, checksum, leaf = encoded.result()
-        self._shard.add(index, payload, checksum)
-        # Chunks come in C order, which is the order of their checksums in the record, and of the leaves.
-        self.checksums += checksum
-        if leaf is not None and self._leaves.is_at_leaf:
-            self._leaves.add_leaf(leaf)
-        else:
-            self._leaves.update(memoryview(chunk))
-
-    def _end_shard(self) -> None:
-        if self._shard is None:
-            return
-        written = self._shard.end(math.prod(self._layout.per_shard))
-        self.manifest.append(written)
-        if self._durable or written.size >= SYNCED_EARLY:
-            self._synced.append(self._pool.submit(self._shard.sync))
-        else:
-            self._shard.file.close()
-        self._shard = None
+    def _digester(self, size: int) -> Callable[..., Future[Any]]:
+        """Return what has so many bytes digested: a thread where they are worth that."""
+        return self._threads.digesters.submit if size > LEAF_BYTES else run_now
 
     def close(self) -> StoredArray:
         """End the array."""
         if self.closed is not None:
             return self.closed
+        layout = Layout(self.dtype.name, (self._rows, *self.row_shape))
         with storage_errors(self._root):
-            self._layout = self._final_layout()
-            if self._chunk:
-                self._submit(bytes(self._chunk))
-                self._chunk.clear()
-            while self._waiting:
-                self._write_next()
-            self._end_shard()
-            text = array_metadata(self._layout)
-            with (self.folder / METADATA).open("wb") as file:
+            if self._handle is not None:
+                self._digest(layout.leaf_count)
+                write_at(self._handle, memoryview(layout.tail()), self._size)
+            leaves = b"".join(each.result() for each in self._leaves)
+            if self._given is not None and self._given.finish() != leaves:
+                raise GravelError(
+                    f"the disk of the cache {self._root} gave back something else than was written",
+                    hint="see what the system reports about the disk (dmesg), or choose another with --cache",
+                )
+            self._end_file(layout, leaves)
+        self.manifest = [
+            StoredFile(path, size, blake3(layout.metadata()).hexdigest() if path == METADATA else None)
+            for path, size in layout.files()
+        ]
+        inside = self.folder.relative_to(self._root).as_posix()
+        self.closed = StoredArray(self._root, inside, layout, root_of(leaves))
+        return self.closed
+
+    def _end_file(self, layout: Layout, leaves: bytes) -> None:
+        small = [(METADATA, layout.metadata())]
+        if layout.leaf_count > 1:
+            small.append((LEAVES, leaves))
+        for name, text in small:
+            with (self.folder / name).open("wb") as file:
                 file.write(text)
                 if self._durable:
                     sync_file(file)
-        self.manifest.append(StoredFile(METADATA, len(text), blake3(text).hexdigest()))
-        self.content = ArrayContent(self._layout.dtype, self._layout.shape, self._leaves.finish())
-        inside = self.folder.relative_to(self._root).as_posix()
-        self.closed = StoredArray(self._root, inside, self._layout, None, bytes(self.checksums))
+        if self._handle is None:
+            return
+        handle, self._handle = self._handle, None
+        note_as_checked(handle, root_of(leaves), layout.leaf_count)
+        if self._durable or self._size >= SYNCED_EARLY:
+            self._synced.append(self._threads.syncs.submit(_end, handle, self._synced[:]))
+        else:
+            os.close(handle)
+
+    @property
+    def array(self) -> StoredArray:
+        """The array, once it is closed."""
+        assert self.closed is not None
         return self.closed
 
-    def _final_layout(self) -> Layout:
-        codec = self._layout.codec or self._choose(bytes(self._chunk))
-        return final_layout(self._layout.dtype, (self._rows, *self.row_shape), self._cut, codec)
+    @property
+    def content(self) -> ArrayContent:
+        """What of the array goes into an id, once it is closed."""
+        return ArrayContent(self.array.layout.dtype, self.array.shape, self.array.digest)
 
     def wait(self) -> None:
         """Return when every byte is on the disk, but for small files of a sink that is not durable."""
@@ -214,77 +206,40 @@ class ArraySink:
         self._synced.clear()
 
     def abandon(self) -> None:
-        """Stop writing: close the open file, wait for what threads still do. The folder stays."""
-        for *_, encoded in self._waiting:
-            encoded.cancel()
-        self._waiting.clear()
-        if self._shard is not None:
-            with suppress(OSError):  # what is buffered does not fit on a full disk, and is not wanted
-                self._shard.file.close()
+        """Stop writing: wait for what threads still do, and close the open file. The folder stays."""
+        for leaves in self._leaves:
+            leaves.cancel() or leaves.exception()
         for synced in self._synced:
             synced.exception()
+        if self._handle is not None:
+            with suppress(OSError):
+                os.close(self._handle)
+            self._handle = None
 
 
-def _encode(codec: str, chunk: Buffer, size: int) -> Encoded:
-    """Encode a chunk, and digest it if it is a leaf of the content's digest."""
-    leaf = blake3(chunk).digest() if len(chunk) == LEAF_BYTES else None
-    padded = chunk if len(chunk) == size else bytes(chunk).ljust(size, b"\0")
-    return (*encode(codec, padded), leaf)
+def write_at(handle: int, view: memoryview, start: int) -> None:
+    """Write all of a view to a place of a file; the disk may take parts, and says why it takes no more."""
+    while len(view):
+        written = os.pwrite(handle, view, start)
+        view, start = view[written:], start + written
 
 
-class _Shard:
-    """One shard's file while it grows; its digest is made on a thread behind."""
+def _written_leaves(handle: int, numbers: range, size: int) -> bytes:
+    """Read leaves of a file of so many bytes back, and return their digests."""
+    leaves = bytearray()
+    for number in numbers:
+        start = number * LEAF_BYTES
+        view = leaf_buffer()[: min(LEAF_BYTES, size - start)]
+        read_at(handle, view, start)
+        leaves += blake3(view).digest()
+    return bytes(leaves)
 
-    def __init__(self, folder: Path, path: str, pool: Executor) -> None:
-        self.path = path
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        self.file: BinaryIO = target.open("wb", buffering=0)
-        self._places: dict[int, tuple[int, int]] = {}
-        self._size = 0
-        self._digest = blake3()
-        self._pool = pool
-        self._lock = threading.Lock()
-        self._room = threading.Semaphore(IN_FLIGHT)
-        self._undigested: deque[tuple[Buffer, ...]] = deque()
-        self._digesting: Future[None] | None = None
 
-    def add(self, index: int, payload: Buffer, checksum: bytes) -> None:
-        self._places[index] = (self._size, len(payload) + len(checksum))
-        self._write(payload, checksum)
-
-    def _write(self, *parts: Buffer) -> None:
-        size = sum(map(len, parts))
-        written = os.writev(self.file.fileno(), parts)
-        if written < size:  # the disk takes a part only, and says why it takes no more at the next write
-            self.file.write(b"".join(parts)[written:])
-        self._size += size
-        self._room.acquire()
-        with self._lock:
-            self._undigested.append(parts)
-            if self._digesting is None:
-                self._digesting = self._pool.submit(self._digest_all)
-
-    def _digest_all(self) -> None:
-        while True:
-            with self._lock:
-                if not self._undigested:
-                    self._digesting = None
-                    return
-                parts = self._undigested.popleft()
-            for part in parts:
-                self._digest.update(part)
-            self._room.release()
-
-    def end(self, count: int) -> StoredFile:
-        index = encode_index([self._places.get(i, (MISSING, MISSING)) for i in range(count)])
-        self._write(index)
-        with self._lock:
-            digesting = self._digesting
-        if digesting is not None:
-            digesting.result()
-        return StoredFile(self.path, self._size, self._digest.hexdigest())
-
-    def sync(self) -> None:
-        with self.file:
-            os.fsync(self.file.fileno())
+def _end(handle: int, before: list[Future[None]]) -> None:
+    """Wait until a file is on the disk, and close it; `before` are what waits for a part of it."""
+    try:
+        for each in before:
+            each.exception()
+        os.fsync(handle)
+    finally:
+        os.close(handle)

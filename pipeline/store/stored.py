@@ -1,29 +1,24 @@
-"""Reading one array: slices decode only the chunks that they touch, and every chunk is checked."""
+"""One array of the cache: its file, mapped, each piece of which is checked before it is used."""
 
 from __future__ import annotations
 
-import itertools
-import math
 import os
-import sys
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy
+from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.codecs import (
-    CHECKSUM_BYTES,
-    INDEX_ENTRY,
-    MISSING,
-    Buffer,
-    check,
-    decode,
-    decode_index,
-)
-from gravel.pipeline.store.layout import PLAIN, Layout
-from gravel.pipeline.store.opening import open_file
+from gravel.pipeline.store.content import DIGEST_BYTES, LEAF_BYTES, root_of
+from gravel.pipeline.store.layout import LEAVES, Layout
+from gravel.pipeline.store.mapping import locked, map_file
+from gravel.pipeline.store.opening import open_file, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,39 +26,81 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
 READ_THREADS = 8
-"""At most; a chunk decodes at about 1 GB/s, so this is beyond what a disk gives."""
+"""At most; one reads and digests 2 to 4 GB/s, so more than these wait for memory or a disk."""
 
 THREADS_FROM = 8 << 20
 """Bytes from which threads pay for being started."""
 
-Box = tuple[tuple[int, int], ...]
+TOGETHER = 16
+"""Pieces that a thread checks at a time."""
+
+_BASIC = (int, numpy.integer, slice, type(Ellipsis))
+
+Version: TypeAlias = tuple[int, ...]
+"""What changes when a file is exchanged or written to."""
+
+_checked: dict[tuple[Version, str], bytearray] = {}
+"""Of each file that was mapped, and the root that it is to have: which pieces were found to be right."""
+
+_local = threading.local()
 
 
 class StoredArray:
     """A stored array: `shape`, `dtype`, slicing and `numpy.asarray` as of an array in memory.
 
-    An index may hold integers, slices, an ellipsis and integer or boolean arrays; what is read is the
-    smallest box of whole chunks around it. Raises `DamagedArtifact` where a chunk is missing or fails its
-    checks. May be pickled, and read from many threads. It lies in the folder `inside` of a cache's `root`.
-    `checksums` are those of the chunks, joined in C
-    order: the artifact's record has them.
+    It is pickled as where it lies, and may be read from many threads. What is read is the file, mapped: a
+    slice is a view of it, and neither copied nor to be written to. Each piece of a MiB is checked against its
+    digest once a process, before anything of it is handed out; raises `DamagedArtifact` where the file is
+    missing, has another size, cannot be read or fails that.
+
+    Parameters
+    ----------
+    root, inside : the cache, and the array's folder in it.
+    layout : dtype and shape.
+    digest : the root of its leaves, from the artifact's record.
+    artifact_id : the artifact, for messages; None while it is written.
+    is_locked : whether NumPy is to refuse to write to what is read.
+
     """
 
     def __init__(
-        self, root: Path, inside: str, layout: Layout, artifact_id: str | None, checksums: bytes
+        self,
+        root: Path,
+        inside: str,
+        layout: Layout,
+        digest: str,
+        artifact_id: str | None = None,
+        *,
+        is_locked: bool = False,
     ) -> None:
         self.root, self.inside = root, inside
         self.layout = layout
-        self.checksums = checksums
+        self.digest = digest
         self.artifact_id = artifact_id
-        self._indices: dict[str, list[tuple[int, int]]] = {}
+        self.is_locked = is_locked
+        self._forget()
+
+    def _forget(self) -> None:
+        self._whole: NDArray[Any] | None = None
+        self._seen = bytearray()
+        self._version: Version = ()
+        self._leaves = b""
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_indices": {}}
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
 
     def become(self, other: StoredArray) -> None:
         """Read from where the other lies from now on; both hold the same values."""
-        self.__dict__.update(other.__dict__)
+        self.__setstate__(other.__getstate__())
+
+    def locked(self) -> StoredArray:
+        """Return the same array as NumPy does not write to it."""
+        return StoredArray(self.root, self.inside, self.layout, self.digest, self.artifact_id, is_locked=True)
 
     def __repr__(self) -> str:
         return f"<StoredArray {self.layout.dtype} {self.shape} at {self.folder}>"
@@ -91,38 +128,33 @@ class StoredArray:
     @property
     def size(self) -> int:
         """The number of elements."""
-        return math.prod(self.layout.shape)
+        return self.nbytes // self.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array in memory."""
-        return self.size * self.layout.itemsize
+        """Bytes of the array."""
+        return self.layout.nbytes
 
     def __len__(self) -> int:
         return self.layout.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        step = self.layout.chunk[0]
-        for start in range(0, len(self), step):
-            yield from self[start : start + step]
+        yield from numpy.asarray(self)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("a stored array cannot be had without copying it into memory")
-        whole = self._read(tuple((0, length) for length in self.shape))
+        whole = self._mapped()
+        self._check(0, self.nbytes)
+        if copy:
+            return numpy.array(whole, dtype)
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
     def __getitem__(self, key: Any, /) -> Any:
-        box: list[tuple[int, int]] = []
-        within: list[Any] = []
-        for part, length in zip(_expand(key, self.ndim), self.shape, strict=True):
-            low, high, inside = _span(part, length)
-            box.append((low, high))
-            within.append(inside)
-        return self._read(tuple(box))[tuple(within)]
+        whole = self._mapped()
+        self._check(*_span(whole, key if isinstance(key, tuple) else (key,)))
+        return whole[key]
 
     def read_into(self, out: NDArray[Any], first: int = 0) -> None:
-        """Decode the elements from `first` on into `out`, which lies in memory that somebody else has.
+        """Copy the elements from `first` on into `out`, which lies in memory that somebody else has.
 
         Raises ValueError unless `out` has this array's dtype and as many elements as are asked for exist.
         """
@@ -130,143 +162,173 @@ class StoredArray:
             raise ValueError(f"{self!r} cannot be read into an array of {out.dtype} {out.shape}")
         if not 0 <= first <= len(self) - len(out):
             raise ValueError(f"{len(out)} elements from {first} on were asked for; there are {len(self)}")
-        self._read_box(out, ((first, first + len(out)),))
+        if len(out):
+            self._mapped()
+            start = first * out.itemsize
+            self._each(_pieces(start, start + out.nbytes), partial(self._copy_piece, out, start))
 
-    def _read(self, box: Box) -> NDArray[Any]:
-        """Read the elements from low to below high along each axis."""
-        out = numpy.empty([high - low for low, high in box], self.dtype)
-        self._read_box(out, box)
-        return out
-
-    def _read_box(self, out: NDArray[Any], box: Box) -> None:
-        if out.size == 0:
+    def verify(self) -> None:
+        """Read all of the file, whatever was checked before; raises `DamagedArtifact`."""
+        if not self.nbytes:
             return
-        ranges = [
-            range(low // size, -(-high // size))
-            for (low, high), size in zip(box, self.layout.chunk, strict=True)
-        ]
-        shards: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
-        for coordinates in itertools.product(*ranges):
-            path, index = self.layout.place(coordinates)
-            shards.setdefault(path, []).append((index, coordinates))
-        work = [
-            (path, places[start : start + READ_THREADS])
-            for path, places in shards.items()
-            for start in range(0, len(places), READ_THREADS)
-        ]
-        threads = min(READ_THREADS, len(os.sched_getaffinity(0)), len(work))
-        if threads > 1 and out.nbytes >= THREADS_FROM:
-            with ThreadPoolExecutor(threads) as pool:
-                for _ in pool.map(lambda item: self._fill(out, box, *item), work):
-                    pass
-        else:
-            for path, places in work:
-                self._fill(out, box, path, places)
+        self._forget()
+        self._mapped()
+        self._each(range(self.layout.leaf_count), self._check_piece)
+        with self._file() as handle:
+            if os.pread(handle, self.layout.tail_bytes, self.nbytes) != self.layout.tail():
+                raise ValueError("what follows the array is not what was written")
 
-    def _fill(
-        self, out: NDArray[Any], box: Box, path: str, places: list[tuple[int, tuple[int, ...]]]
-    ) -> None:
+    def _mapped(self) -> NDArray[Any]:
+        """Return the file as an array, of which nothing need have been checked."""
+        with self._lock:
+            if self._whole is None:
+                if self.nbytes:
+                    with self._file() as handle:
+                        self._load_leaves()
+                        whole = map_file(handle, self.layout.dtype, self.shape)
+                else:
+                    whole = numpy.empty(self.shape, self.dtype)
+                self._whole = locked(whole) if self.is_locked else whole
+            return self._whole
+
+    def _load_leaves(self) -> None:
+        count = self.layout.leaf_count
+        if count > 1:
+            self._leaves = read_file(self.root, f"{self.inside}/{LEAVES}", count * DIGEST_BYTES)
+            if root_of(self._leaves) != self.digest:
+                raise ValueError(f"{LEAVES} has not the digests that its record has")
+
+    @contextmanager
+    def _file(self) -> Iterator[int]:
+        """Give a descriptor of the file; what is wrong with it is a `DamagedArtifact`."""
         try:
-            with open_file(self.root, f"{self.inside}/{path}") as file:
-                handle = file.fileno()
-                entries = self._index(path, handle)
-                for index, coordinates in places:
-                    offset, length = entries[index]
-                    if offset == MISSING:
-                        raise ValueError("a chunk is missing")
-                    start = CHECKSUM_BYTES * self.layout.number(coordinates)
-                    expected = self.checksums[start : start + CHECKSUM_BYTES]
-                    target = self._in_place(out, box, coordinates, length)
-                    if target is not None:
-                        _read_plain(handle, offset, target, expected)
-                        continue
-                    stored = os.pread(handle, length, offset)
-                    if len(stored) != length:
-                        raise ValueError("the file ends too early")
-                    chunk = decode(self.layout.codec, stored, self.layout.chunk_bytes, expected)
-                    self._copy(out, box, coordinates, chunk)
+            with open_file(self.root, f"{self.inside}/{self.layout.path}") as file:
+                self._note_version(os.fstat(file.fileno()))
+                yield file.fileno()
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            name = f"{self.folder.name}/{path}"
+            name = f"{self.folder.name}/{self.layout.path}"
             raise DamagedArtifact(self.artifact_id or "being written", f"{name}: {reason}") from error
 
-    def _index(self, path: str, handle: int) -> list[tuple[int, int]]:
-        known = self._indices.get(path)
-        if known is None:
-            count = math.prod(self.layout.per_shard)
-            size = count * INDEX_ENTRY.size + CHECKSUM_BYTES
-            length = os.fstat(handle).st_size
-            if length < size:
-                raise ValueError("the file ends too early")
-            index = os.pread(handle, size, length - size)
-            known = self._indices[path] = decode_index(index, count, length - size)
-        return known
+    def _note_version(self, found: os.stat_result) -> None:
+        size = self.nbytes + self.layout.tail_bytes
+        if found.st_size != size:
+            raise ValueError(f"it has {found.st_size:,} bytes and should have {size:,}")
+        version = version_of(found)
+        if self._version[:2] not in ((), version[:2]):
+            raise ValueError("it was exchanged while it was read")
+        if version != self._version:
+            self._version = version
+            self._seen = _checked.setdefault((version, self.digest), bytearray(self.layout.leaf_count))
 
-    def _in_place(
-        self, out: NDArray[Any], box: Box, coordinates: tuple[int, ...], length: int
-    ) -> memoryview | None:
-        """Return where in `out` the bytes of a chunk lie as they are stored, if they do."""
-        if self.layout.codec != PLAIN or len(box) != 1 or length != self.layout.chunk_bytes + CHECKSUM_BYTES:
-            return None
-        (low, high), size = box[0], self.layout.chunk[0]
-        first = coordinates[0] * size
-        if first < low or first + size > high or sys.byteorder != "little" or not out.flags.c_contiguous:
-            return None
-        return out[first - low : first - low + size].view(numpy.uint8).data
+    def _check(self, start: int, stop: int) -> None:
+        """Check the pieces that hold these bytes, as far as they were not yet in this process."""
+        pieces = _pieces(start, stop)
+        if self._seen.find(0, pieces.start, pieces.stop) >= 0:
+            unchecked = [number for number in pieces if not self._seen[number]]
+            self._each(unchecked, self._check_piece)
 
-    def _copy(self, out: NDArray[Any], box: Box, coordinates: tuple[int, ...], chunk: Buffer) -> None:
-        values = numpy.frombuffer(chunk, self.dtype.newbyteorder("<")).reshape(self.layout.chunk)
-        source, target = [], []
-        for coordinate, size, (low, high) in zip(coordinates, self.layout.chunk, box, strict=True):
-            first = max(low, coordinate * size)
-            last = min(high, (coordinate + 1) * size)
-            source.append(slice(first - coordinate * size, last - coordinate * size))
-            target.append(slice(first - low, last - low))
-        out[tuple(target)] = values[tuple(source)]
+    def _each(self, pieces: range | list[int], action: Callable[[int, int], None]) -> None:
+        """Do something with each piece of the open file, on threads where there are many."""
+        with self._file() as handle:
+
+            def some(first: int) -> None:
+                for number in pieces[first : first + TOGETHER]:
+                    action(handle, number)
+
+            work = range(0, len(pieces), TOGETHER)
+            threads = min(READ_THREADS, len(os.sched_getaffinity(0)), len(work))
+            if threads > 1 and len(pieces) * LEAF_BYTES >= THREADS_FROM:
+                with ThreadPoolExecutor(threads, "gravel-read") as pool:
+                    for _ in pool.map(some, work):
+                        pass
+            else:
+                for first in work:
+                    some(first)
+
+    def _check_piece(self, handle: int, number: int) -> None:
+        view = self._read_piece(handle, number, leaf_buffer())
+        self._compare(number, view)
+
+    def _copy_piece(self, out: NDArray[Any], start: int, handle: int, number: int) -> None:
+        """Copy what `out`, whose first byte is `start` of the array, has of a piece, and check the piece."""
+        target = out.view(numpy.uint8).data
+        begin, end = number * LEAF_BYTES, min((number + 1) * LEAF_BYTES, self.nbytes)
+        low, high = max(begin, start), min(end, start + out.nbytes)
+        wanted = target[low - start : high - start]
+        if self._seen[number] or high - low == end - begin:
+            read_at(handle, wanted, low)
+            if not self._seen[number]:
+                self._compare(number, wanted)
+            return
+        view = self._read_piece(handle, number, leaf_buffer())
+        self._compare(number, view)
+        wanted[:] = view[low - begin : high - begin]
+
+    def _read_piece(self, handle: int, number: int, buffer: memoryview) -> memoryview:
+        start = number * LEAF_BYTES
+        view = buffer[: min(LEAF_BYTES, self.nbytes - start)]
+        read_at(handle, view, start)
+        return view
+
+    def _compare(self, number: int, view: memoryview) -> None:
+        found = blake3(view).digest()
+        if self.layout.leaf_count == 1:
+            is_right = root_of(found) == self.digest
+        else:
+            is_right = found == self._leaves[number * DIGEST_BYTES : (number + 1) * DIGEST_BYTES]
+        if not is_right:
+            start = number * LEAF_BYTES
+            raise ValueError(f"bytes {start:,} to {start + len(view):,} are not what was written")
+        self._seen[number] = 1
 
 
-def _read_plain(handle: int, offset: int, target: memoryview, expected: bytes) -> None:
-    """Read a plain chunk to where it belongs, and check it there; raises ValueError if it is another."""
-    stored = bytearray(CHECKSUM_BYTES)
-    if os.preadv(handle, [target, stored], offset) != len(target) + CHECKSUM_BYTES:
+def version_of(found: os.stat_result) -> Version:
+    """Return what tells a file from one that is put in its place, or written to, later."""
+    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+
+def note_as_checked(handle: int, digest: str, leaf_count: int) -> None:
+    """Let a file count as checked in this process, which has read it after it wrote it."""
+    _checked[version_of(os.fstat(handle)), digest] = bytearray(b"\1" * leaf_count)
+
+
+def read_at(handle: int, view: memoryview, start: int) -> None:
+    """Fill a view from a place of a file; raises ValueError where the file ends before."""
+    if os.preadv(handle, [view], start) != len(view):
         raise ValueError("the file ends too early")
-    check(target, bytes(stored), expected)
 
 
-def _expand(key: Any, axes: int) -> list[Any]:
-    """Return one index per axis, with the ellipsis and what is left out written in full."""
-    parts = list(key) if isinstance(key, tuple) else [key]
-    dots = [position for position, part in enumerate(parts) if part is Ellipsis]
-    if any(part is None for part in parts) or len(dots) > 1 or len(parts) - len(dots) > axes:
-        raise IndexError(f"{key!r} is no index of an array of {axes} axes")
-    missing = [slice(None)] * (axes - len(parts) + len(dots))
-    if dots:
-        return parts[: dots[0]] + missing + parts[dots[0] + 1 :]
-    return parts + missing
+def leaf_buffer() -> memoryview:
+    """Return memory of this thread for one piece: it stays in the core's cache."""
+    buffer: memoryview | None = getattr(_local, "buffer", None)
+    if buffer is None:
+        buffer = _local.buffer = memoryview(bytearray(LEAF_BYTES))
+    return buffer
 
 
-def _span(part: Any, length: int) -> tuple[int, int, Any]:
-    """Return the range of an axis to read and the index into that range."""
-    if isinstance(part, slice):
-        start, stop, step = part.indices(length)
-        picked = range(start, stop, step)
-        if len(picked) == 0:
-            return 0, 0, slice(None)
-        low, high = min(picked[0], picked[-1]), max(picked[0], picked[-1]) + 1
-        return low, high, slice(None, None, step)
-    array = numpy.asarray(part)
-    if array.dtype == bool:
-        if array.shape != (length,):
-            raise IndexError(f"a mask of shape {array.shape} on an axis of {length}")
-        array = numpy.flatnonzero(array)
-    if array.size == 0:
-        return 0, 0, array.astype(numpy.intp)
-    if array.dtype.kind not in "iu":
-        raise IndexError(f"{part!r} is no index")
-    array = array.astype(numpy.int64)
-    if array.min() < -length or array.max() >= length:
-        raise IndexError(f"index {part!r:.80} is out of range for an axis of {length}")
-    array = numpy.where(array < 0, array + length, array)
-    low = int(array.min())
-    inside = array - low
-    return low, int(array.max()) + 1, inside if inside.ndim else int(inside)
+def _pieces(start: int, stop: int) -> range:
+    """Return the pieces that hold these bytes."""
+    return range(start // LEAF_BYTES, -(-stop // LEAF_BYTES)) if stop > start else range(0)
+
+
+def _span(whole: NDArray[Any], key: tuple[Any, ...]) -> tuple[int, int]:
+    """Return the first byte that an index touches, and the one after the last.
+
+    Of indices that pick elements from a list or by a mask: all bytes of the rows from the first to the last.
+    """
+    if all(isinstance(part, _BASIC) and not isinstance(part, bool) for part in key):
+        dots = () if any(part is Ellipsis for part in key) else (Ellipsis,)
+        low, high = numpy.lib.array_utils.byte_bounds(whole[(*key, *dots)])
+        begin = whole.ctypes.data
+        return low - begin, high - begin
+    row_bytes = whole.nbytes // max(1, len(whole))
+    first = numpy.asarray(key[0])
+    if first.dtype == bool and first.shape == whole.shape[:1]:
+        first = numpy.flatnonzero(first)
+    if first.dtype.kind not in "iu":
+        return 0, whole.nbytes
+    if not first.size:
+        return 0, 0
+    rows = numpy.where(first < 0, first + len(whole), first)
+    return max(0, int(rows.min())) * row_bytes, min(len(whole), int(rows.max()) + 1) * row_bytes

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
+import math
 import os
 import shutil
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import numpy
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
@@ -21,7 +21,7 @@ from gravel.pipeline.store.content import artifact_id
 from gravel.pipeline.store.faults import find_fault
 from gravel.pipeline.store.fields import split
 from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
-from gravel.pipeline.store.layout import CHUNK_BYTES, SHARD_BYTES
+from gravel.pipeline.store.identifying import content_of
 from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.metadata import GROUP, METADATA, extent_of, fields_of, group_metadata
 from gravel.pipeline.store.publishing import Prepared, publish
@@ -29,20 +29,16 @@ from gravel.pipeline.store.reader import open_array
 from gravel.pipeline.store.record_types import StoredFile
 from gravel.pipeline.store.records import ArtifactRecord
 from gravel.pipeline.store.sink import ArraySink
-from gravel.pipeline.store.stored import StoredArray
-from gravel.pipeline.store.whole_array import WholeArray
-from gravel.pipeline.store.write_threads import WriteThreads
+from gravel.pipeline.store.write_threads import WriteThreads, run_now
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
+    from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.folder import CacheFolder
     from gravel.stages.artifact import Array, Artifact
 
-COPY_BYTES = 8 << 20
-"""Rows that are read at a time from an array that is not in memory."""
-
-WrittenArray: TypeAlias = ArraySink | WholeArray
+THREADS_FROM = 1 << 20
+"""Bytes from which handing an array to threads, 0.1 ms, is less than writing it."""
 
 
 class ArtifactWriter:
@@ -57,7 +53,6 @@ class ArtifactWriter:
     durable : whether what is prepared is on the disk already. Else whoever publishes it has to wait for that.
     before_each : called before each piece of an array in memory is written; what it raises ends the writing.
     threads : those that write, which other writers may use, too; by default this writer has its own.
-    chunk_bytes, shard_bytes : as of `ArraySink`.
 
     """
 
@@ -69,15 +64,13 @@ class ArtifactWriter:
         durable: bool = True,
         before_each: Callable[[], None] | None = None,
         threads: WriteThreads | None = None,
-        chunk_bytes: int = CHUNK_BYTES,
-        shard_bytes: int = SHARD_BYTES,
     ) -> None:
         self._cache = cache
         self._under = None if run is None else f"leases/{run}.lock"
         self._durable = durable
         self._before_each = before_each
-        self._sizes = {"chunk_bytes": chunk_bytes, "shard_bytes": shard_bytes}
-        self._sinks: dict[int, WrittenArray] = {}
+        self._sinks: dict[int, ArraySink] = {}
+        self._writing: list[Future[None]] = []
         self._leases: dict[Path, Lease] = {}
         self._threads = threads or WriteThreads()
         self._ends_threads = threads is None
@@ -100,6 +93,7 @@ class ArtifactWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._stop_writing()
         for sink in self._sinks.values():
             sink.abandon()
         if self._ends_threads:
@@ -119,11 +113,10 @@ class ArtifactWriter:
             self._staged(),
             dtype,
             tuple(row_shape),
-            self._threads.pool,
+            self._threads,
             root=self._cache.root,
             durable=self._durable,
-            threads=self._threads.count,
-            **self._sizes,
+            before_each=self._before_each,
         )
         self._sinks[id(sink)] = sink
         return sink
@@ -140,40 +133,45 @@ class ArtifactWriter:
     def prepare(self, artifact: Artifact, expected: str | None = None) -> Prepared:
         """Write an artifact out, all but its record; if it is stored and whole already, nothing is written.
 
-        Arrays that came from this writer's sinks are moved into it, others are copied. Raises TypeError or
-        ValueError for fields that cannot be stored, `GravelError` for a full disk and for content that has
-        not the `expected` id.
+        Arrays that came from this writer's sinks are moved into it, others are copied. `expected` is the id
+        that it has in memory, where that is known. Raises TypeError or ValueError for fields that cannot be
+        stored, `GravelError` for a full disk and for what is on the disk and has another id.
         """
-        if expected is not None and (stored := self._stored(expected)) is not None:
-            return Prepared(stored, is_new=False)
         kind = type(artifact).__name__
         arrays, attributes = split(artifact)
-        sinks: dict[str, WrittenArray] = {}
+        sinks: dict[str, ArraySink] = {}
         for name, array in arrays.items():
-            sinks[name] = self._sink_of(array, taken=list(sinks.values()))
-        for sink in sinks.values():
-            sink.close()
-        contents = {name: sink.content for name, sink in sinks.items() if sink.content is not None}
-        identity = artifact_id(kind, attributes, contents)
-        if expected not in (None, identity):
-            raise GravelError(
-                f"an array of this {kind} was changed in memory before all of it was written",
-                hint="a stage that reads it writes into its input; have that stage copy what it changes",
-            )
-        stored = None if expected is not None else self._stored(identity)
-        if stored is not None:
+            if (sink := self._sink_of(array, taken=list(sinks.values()))) is not None:
+                sinks[name] = sink
+        if expected is None:
+            contents = {
+                name: sinks[name].content
+                if name in sinks
+                else content_of(array, self._threads.digesters, self._threads.count)
+                for name, array in arrays.items()
+            }
+            expected = artifact_id(kind, attributes, contents)
+        if (stored := self._stored(expected)) is not None:
             for sink in sinks.values():
                 sink.abandon()  # what is being synced still has its file open
             self._hand_over(sinks, stored)
             return Prepared(stored, is_new=False)
+        self._write({name: array for name, array in arrays.items() if name not in sinks}, sinks)
+        sinks = {name: sinks[name] for name in arrays}
+        contents = {name: sink.content for name, sink in sinks.items()}
+        if artifact_id(kind, attributes, contents) != expected:
+            raise GravelError(
+                f"an array of this {kind} was changed in memory before all of it was written",
+                hint="a stage that reads it writes into its input; have that stage copy what it changes",
+            )
 
-        folder = self._folder(f"artifact {identity[:12]}")
+        folder = self._folder(f"artifact {expected[:12]}")
         with storage_errors(self._cache.root):
             files = self._assemble(folder, artifact, sinks, {"gravel": {"kind": kind}, **attributes})
         shapes = {name: (content.dtype, content.shape) for name, content in contents.items()}
-        size = sum(array.nbytes for array in (sink.closed for sink in sinks.values()) if array is not None)
+        size = sum(sink.array.nbytes for sink in sinks.values())
         record = ArtifactRecord(
-            id=identity,
+            id=expected,
             kind=kind,
             root=self._cache.root,
             path=folder,
@@ -185,7 +183,6 @@ class ArtifactWriter:
             created=time.time(),
             files=tuple(files),
             used=time.time(),
-            checksums={name: base64.b64encode(sink.checksums).decode() for name, sink in sinks.items()},
             roots={name: content.root for name, content in contents.items()},
         )
         self._hand_over(sinks, record)
@@ -204,48 +201,34 @@ class ArtifactWriter:
         self._cache.quarantine(identity, fault)
         return None
 
-    def _sink_of(self, array: Array, taken: list[WrittenArray]) -> WrittenArray:
-        """Return the sink that holds an array, or one that threads write the array to from now on."""
-        if isinstance(array, StoredArray):
-            for sink in self._sinks.values():
-                if sink.closed is array and sink not in taken:
-                    return sink
-        if isinstance(array, numpy.ndarray) and array.ndim:
-            return self._whole(array)
-        sink = self.sink(array.dtype, tuple(array.shape[1:]))
-        row_bytes = max(1, sink.dtype.itemsize)
-        for length in sink.row_shape:
-            row_bytes *= max(1, length)
-        step = max(1, COPY_BYTES // row_bytes)
-        for start in range(0, len(array), step):
-            if self._before_each is not None:
-                self._before_each()
-            rows: Any = array[start : start + step]
-            sink.append(rows.get() if hasattr(rows, "get") else rows)
-        sink.close()
-        return sink
+    def _sink_of(self, array: Array, taken: list[ArraySink]) -> ArraySink | None:
+        """Return the sink of this writer that an array came from."""
+        for sink in self._sinks.values():
+            if sink.closed is array and sink not in taken:
+                return sink
+        return None
 
-    def _whole(self, array: NDArray[Any]) -> WholeArray:
-        whole = WholeArray(
-            self._staged(),
-            array,
-            self._threads,
-            root=self._cache.root,
-            durable=self._durable,
-            before_each=self._before_each,
-            **self._sizes,
-        )
-        self._sinks[id(whole)] = whole
-        whole.start()
-        if whole.is_copy:
-            whole.close()  # one copy at a time
-        return whole
+    def _write(self, arrays: dict[str, Array], sinks: dict[str, ArraySink]) -> None:
+        """Write arrays side by side, each to a sink of its own."""
+        for name, array in arrays.items():
+            sink = sinks[name] = self.sink(array.dtype, tuple(array.shape[1:]))
+            several = sink.dtype.itemsize * math.prod(array.shape) >= THREADS_FROM
+            submit = self._threads.writers.submit if several else run_now
+            self._writing.append(submit(_write_whole, sink, array))
+        for each in self._writing:
+            each.result()
+        self._writing.clear()
+
+    def _stop_writing(self) -> None:
+        for each in self._writing:
+            each.cancel() or each.exception()
+        self._writing.clear()
 
     def _assemble(
         self,
         folder: Path,
         artifact: Artifact,
-        sinks: dict[str, WrittenArray],
+        sinks: dict[str, ArraySink],
         attributes: dict[str, Any],
     ) -> list[StoredFile]:
         durable = self._durable
@@ -264,16 +247,20 @@ class ArtifactWriter:
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
         if self._durable:
             folders = [Path(path) for path, _, _ in os.walk(folder)]
-            for _ in self._threads.pool.map(sync_folder, [*folders, folder.parent]):
+            for _ in self._threads.syncs.map(sync_folder, [*folders, folder.parent]):
                 pass
         return files
 
-    def _hand_over(self, sinks: dict[str, WrittenArray], record: ArtifactRecord) -> None:
+    def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
         """Let the arrays that a stage may still hold read from where they lie now."""
         for name, sink in sinks.items():
-            if sink.closed is not None:
-                sink.closed.become(open_array(record, name))
+            sink.array.become(open_array(record, name))
             self._sinks.pop(id(sink), None)
+
+
+def _write_whole(sink: ArraySink, array: Array) -> None:
+    sink.write(array)
+    sink.close()
 
 
 def _write(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:

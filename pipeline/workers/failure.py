@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.kernels.settings import setting_at_fault
-from gravel.pipeline.core.errors import MAX_MESSAGE, DamagedArtifact, GravelError, shown
+from gravel.pipeline.core.errors import MAX_MESSAGE, DamagedArtifact, GravelError, NotEnoughMemory, shown
 from gravel.pipeline.store.failures import explain
 from gravel.stages.errors import StageError
 
@@ -77,7 +77,8 @@ def explain_error(
         failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
         return failed("failed", failure)
     if isinstance(error, GravelError):
-        return failed("failed", Failure("disk", str(error), error.problems[0].hint))
+        kind = "stage" if isinstance(error, NotEnoughMemory) else "disk"
+        return failed("failed", Failure(kind, str(error), error.problems[0].hint))
     if isinstance(error, RankGroupBroken):
         return failed("lost", Failure("bug", str(error)))
     log("".join(traceback.format_exception(error)))

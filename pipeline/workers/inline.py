@@ -1,6 +1,6 @@
 """No workers: every stage runs in the driver's own process, one after the other.
 
-For debugging, and for runs that would wait for workers longer than for their stages (`small_runs`).
+For debugging, and for runs that would wait for workers longer than for their stages (`scheduler/machine.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from gravel.pipeline.workers.protocol import (
     Back,
     Compiles,
     Finished,
-    Made,
     Progress,
     Reported,
     WorkerSlot,
@@ -43,7 +42,7 @@ class InlineServices:
         task: StageTask,
         tell: Callable[[Reported], None],
         write_behind: WriteBehind,
-        written: Callable[[Written | Made], None],
+        written: Callable[[Written], None],
     ) -> None:
         self._key = task.key
         # Somebody's own stage may be looked at step by step.

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.workers.peak import Peak
-from gravel.pipeline.workers.protocol import Made, Written
+from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
@@ -106,7 +106,7 @@ class DaskServices:
         """Send an event to the driver."""
         self._send({"key": self._task.key, "compiles": kernel})
 
-    def written(self, written: Written | Made) -> None:
+    def written(self, written: Written) -> None:
         """Send an event to the driver."""
         self._send({"written": pickle.dumps(written)})
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from gravel.pipeline.workers.failure import Failure
     from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
     from gravel.stages.artifact import Artifact, Json
-    from gravel.stages.stage import Extent
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,6 @@ class Finished:
     key: str
     attempt: int
     outcome: StageOutcome
-
-
-@dataclass(frozen=True)
-class Made:
-    """A stage run's arrays exist under `names` in its worker slot's memory; their ids are on the way."""
-
-    key: str
-    attempt: int
-    worker_slot: str
-    names: tuple[str, ...]
-    extents: tuple[Extent, ...]
 
 
 @dataclass(frozen=True)
@@ -108,7 +96,7 @@ class Compiles(Reported):
     kernel: str | None
 
 
-ClusterEvent = Began | Finished | Made | Written | Lost | Back | Reported
+ClusterEvent = Began | Finished | Written | Lost | Back | Reported
 
 
 @dataclass

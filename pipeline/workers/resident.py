@@ -60,17 +60,18 @@ def release_resident(names: tuple[str, ...]) -> None:
 
 
 def read_only(artifact: Artifact) -> Artifact:
-    """Return an artifact whose arrays in host memory cannot be written to."""
+    """Return an artifact to whose arrays in host memory NumPy does not write."""
     import numpy
 
-    def locked(array: Any) -> Any:
-        if not isinstance(array, numpy.ndarray):
-            return array
-        view = array.view()
-        view.flags.writeable = False
-        return view
+    from gravel.pipeline.store.mapping import locked
+    from gravel.pipeline.store.stored import StoredArray
 
-    return _mapped(artifact, locked)
+    def change(array: Any) -> Any:
+        if isinstance(array, StoredArray):
+            return array.locked()
+        return locked(array) if isinstance(array, numpy.ndarray) else array
+
+    return _mapped(artifact, change)
 
 
 def in_host_memory(artifact: Artifact) -> Artifact:

@@ -22,7 +22,6 @@ from gravel.pipeline.workers.failure import explain_error
 from gravel.pipeline.workers.hand_over import HandOver
 from gravel.pipeline.workers.parts import Parts
 from gravel.pipeline.workers.peak import free_on_device
-from gravel.pipeline.workers.protocol import Made
 from gravel.pipeline.workers.resident import (
     PREFIX,
     RESIDENT,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifact import Artifact
-    from gravel.stages.stage import Extent
 
 DEVICE_SHARE = 0.5
 """Share of a GPU's memory for results that stay there between stages."""
@@ -69,7 +67,7 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     try:
         _limit_threads(task)
         with peak, COMPILE_TIME.listened(services.compiles) as kernels:
-            outcome = _compute(task, services, hand_over, log, spans, peak.end)
+            outcome = _compute(task, services, hand_over, log, spans)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -117,7 +115,6 @@ def _compute(
     hand_over: HandOver,
     log: StageLog,
     spans: Spans,
-    is_made: Callable[[], None],
 ) -> StageOutcome:
     task = _with_room_on_device(task, log.write)
     inputs: dict[str, Any] = {}
@@ -143,7 +140,7 @@ def _compute(
         )
         with copies(downloaded.get), parts:
             artifacts = _run(task, context, inputs, spans, hand_over, services)
-        kept = _keep_in_memory(task, artifacts, services, spans, is_made)
+        kept = _keep_in_memory(task, artifacts, services, spans)
         return replace(kept, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
     durable = task.host != socket.gethostname()
     with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
@@ -273,7 +270,6 @@ def _keep_in_memory(
     artifacts: tuple[Artifact, ...],
     services: Services,
     spans: Spans,
-    is_made: Callable[[], None],
 ) -> StageOutcome:
     if task.machine.backend == "cuda":
         with spans.take("copy"):
@@ -283,9 +279,6 @@ def _keep_in_memory(
     if task.keep:
         from gravel.pipeline.store.identifying import identify
 
-        if task.made_at:
-            is_made()  # another stage may take memory from now on
-            services.written(_made(task, artifacts, extents))
         with spans.take("digest", size):
             names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)
     else:
@@ -301,10 +294,3 @@ def _keep_in_memory(
         bytes=size,
         behind=task.keep,
     )
-
-
-def _made(task: StageTask, artifacts: tuple[Artifact, ...], extents: tuple[Extent, ...]) -> Made:
-    """Keep a result by other names than its ids, which are not known yet."""
-    names = tuple(f"{PREFIX}{task.recipe}-{task.attempt}:{place}" for place in range(len(artifacts)))
-    keep_resident(names, artifacts)
-    return Made(task.key, task.attempt, task.made_at, names, extents)

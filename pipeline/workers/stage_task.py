@@ -29,8 +29,7 @@ class StageTask:
     `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
     the driver's process. `contents` has the digests of the files that the recipe names, by location. With
     `in_memory` the result stays in the worker's memory and is written behind it. `device_bytes` are what the
-    stage states it needs of its GPU. `made_at` is the stage's own worker slot if the driver wants to hear of
-    a result as soon as its arrays exist, else empty.
+    stage states it needs of its GPU.
     """
 
     key: str
@@ -55,7 +54,6 @@ class StageTask:
     on_device: bool = False
     profile: bool = False
     device_bytes: int = 0
-    made_at: str = ""
     addresses: Mapping[str, str | None] = field(default_factory=dict)
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import difflib
 import errno
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO, cast
 
-from gravel.stages.addresses import Address, address_of
+from gravel.stages.addresses import address_of
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.copies import copy_of
 from gravel.stages.errors import StageError
+from gravel.stages.remote import facts_of, open_at
+from gravel.stages.remote.facts import FetchError
 from gravel.stages.urls import is_url as is_url
-from gravel.stages.urls import shown
-
-REMOTE_BLOCK = 8 << 20
-"""Bytes asked for at once from a URL: large enough that the round trip does not count."""
+from gravel.stages.urls import shown, without_file_scheme
 
 
 def open_raw(location: str) -> BinaryIO:
     """Open a path or URL for reading bytes, compressed as they may be."""
+    location = without_file_scheme(location)
     if is_url(location):
         copied = copy_of(location)
         return _open_url(location) if copied is None else Path(copied).open("rb", buffering=0)
@@ -46,18 +46,15 @@ def local_path(location: str) -> Path:
 
 def file_size(location: str) -> int | None:
     """Return the size in bytes as stored, or None where it cannot be known cheaply."""
+    location = without_file_scheme(location)
     try:
         copied = copy_of(location) if is_url(location) else None
         if copied is not None:
             return Path(copied).stat().st_size
         if is_url(location):
-            import fsspec
-
-            system, path = fsspec.core.url_to_fs(_with_password(address_of(location)))
-            size = system.info(path).get("size")
-            return int(size) if size is not None else None
+            return facts_of(address_of(location)).size
         return local_path(location).stat().st_size
-    except Exception:  # every file system raises its own; the size is only an estimate's help
+    except (OSError, ValueError, StageError, FetchError):  # the size is only an estimate's help
         return None
 
 
@@ -82,50 +79,17 @@ def explain(error: OSError, location: str) -> StageError:
 
 
 def _open_url(location: str) -> BinaryIO:
-    import fsspec
-
-    address = address_of(location)
-    place = shown(location)
     try:
-        system, path = fsspec.core.url_to_fs(_with_password(address))
-        opened: Any = system.open(path, "rb", block_size=REMOTE_BLOCK)
-    except FileNotFoundError:
-        raise StageError("there is nothing at this URL", hint="check its spelling", file=place) from None
-    except ImportError as error:
-        scheme = location.split("://")[0]
-        raise StageError(
-            f"URLs of the kind {scheme}:// need a package that is not installed: {error}",
-            hint="install it (gravel[remote] has those for HTTP), or download the file and name its path",
-            file=place,
-        ) from None
-    except Exception as error:  # every file system raises its own
+        return cast(BinaryIO, open_at(address_of(location)))  # it can read and close, and needs no more
+    except FetchError as error:
         raise explain_remote(error, location) from None
-    result: BinaryIO = opened
-    return result
 
 
-def _with_password(address: Address) -> str:
-    """Return a URL with its userinfo in it, quoted as libraries take it."""
-    if address.authorization is None:
-        return address.url
-    from base64 import b64decode
-    from urllib.parse import quote
-
-    user, _, password = b64decode(address.authorization.removeprefix("Basic ")).decode().partition(":")
-    scheme, _, rest = address.url.partition("://")
-    return f"{scheme}://{quote(user, safe='')}:{quote(password, safe='')}@{rest}"
-
-
-def explain_remote(error: Exception, location: str) -> StageError:
-    """Turn a failure of a file system that is not local into a StageError."""
-    if isinstance(error, StageError):
-        return error
-    if isinstance(error, FileNotFoundError):
-        return StageError("there is nothing at this URL", hint="check its spelling", file=shown(location))
-    text = address_of(location).without_secrets(str(error) or type(error).__name__)
+def explain_remote(error: FetchError, location: str) -> StageError:
+    """Turn a failure of a server into a StageError."""
     return StageError(
-        f"this URL cannot be read: {text}",
-        hint="check the URL and the network, or download the file and name its path",
+        f"this URL cannot be read: {error}",
+        hint=error.hint or "check the URL and the network, or download the file and name its path",
         file=shown(location),
     )
 

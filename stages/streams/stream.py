@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 from urllib.parse import urlsplit
 
 from gravel.stages.errors import StageError
+from gravel.stages.remote.facts import FetchError
 from gravel.stages.streams.archive import graph_of, is_archive
 from gravel.stages.streams.compression import BadCompression, compression_of, decompress, split_name
 from gravel.stages.streams.opening import explain, explain_remote, is_url, local_path, open_raw
@@ -172,7 +173,7 @@ class ByteStream:
             descriptor = self._raw.fileno()
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 return None
-        except (AttributeError, OSError):  # file systems of URLs
+        except (AttributeError, OSError):  # answers of servers
             return None
         self._ended = True
         self._pending.clear()
@@ -197,9 +198,8 @@ class ByteStream:
             try:
                 block = self._raw.read(self._piece)
             except OSError as error:
-                remote = is_url(self.location)
-                raise (explain_remote if remote else explain)(error, self.location) from None
-            except Exception as error:  # every remote file system raises its own
+                raise explain(error, self.location) from None
+            except FetchError as error:
                 raise explain_remote(error, self.location) from None
             if not block:
                 return

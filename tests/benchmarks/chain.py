@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from gravel.pipeline.core.memory import parse_bytes
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.disk import write_rate
 from tests.pipeline.memory_stages import FILL, sized

@@ -16,12 +16,12 @@ the end counts what it did and which refusals it got. Times are of an idle machi
 drill      file                    what one try is                                       tries   100 take
 kills      test_killed.py          kill -9 of a run, inline or with workers, then         220     15 min
                                    `cache verify`, the run again, its export compared
-damage     test_many_damages.py    a piece of damage: bytes, files, exchanged chunks,     15,000  10 s
+damage     test_many_damages.py    a piece of damage: bytes, files, exchanged pieces,     15,000  10 s
                                    artifacts and records, links, folders, memos,
                                    permissions (750 of them more); twenty to a case, each
                                    case used in one of several ways, run, exported
-chunks     test_exchanged.py       inner chunks exchanged, within arrays and between      300     2 min
-                                   artifacts of a graph of many chunks
+pieces     test_exchanged.py       pieces of arrays exchanged, within arrays and between     300     2 min
+                                   artifacts of a graph of many pieces
 fuzz       test_fuzzed.py          a graph file of any format, workflow, record of a      10,000  15 s
                                    run or result, schedule, remote store, HTTP answer
 at_once    test_at_once.py         a run, 24 of them at once, `cache gc` in a loop        240     4 min

@@ -9,7 +9,7 @@ import pytest
 TRIES = {
     "kills": 220,
     "damage": 15_000,
-    "chunks": 300,
+    "pieces": 300,
     "fuzz": 10_000,
     "at_once": 240,
     "disk_full": 50,

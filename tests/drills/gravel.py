@@ -23,12 +23,10 @@ PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli.program import progra
 IN_MEMORY = (
     sys.executable,
     "-c",
-    "from gravel.pipeline.scheduler import early_starts, residency; "
-    "residency.MIN_BYTES = early_starts.LEAST_BYTES = 1; "
+    "from gravel.pipeline.scheduler import residency; residency.MIN_BYTES = 1; "
     "from gravel.pipeline.cli.program import program; program()",
 )
-"""The same, where results of any size stay in memory, are written behind the stages that read them, and are
-read before their ids are known."""
+"""The same, where results of any size stay in memory, and are written behind the stages that read them."""
 LIMIT = 240.0
 """Seconds after which a command counts as hung."""
 

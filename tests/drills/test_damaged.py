@@ -1,4 +1,4 @@
-"""A flipped byte, a truncated file, a deleted chunk: found by run and export, said, computed again."""
+"""A flipped byte, a truncated file, a deleted file: found by run and export, said, computed again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def copy(tmp_path: Path, whole: tuple[Gravel, bytes]) -> Gravel:
     return Gravel(tmp_path / "cache", arguments=ARGUMENTS, inside=True)
 
 
-def chunk_file(gravel: Gravel, stage: str, array: str | None = None) -> Path:
+def data_file(gravel: Gravel, stage: str, array: str | None = None) -> Path:
     """Return the largest file of data of an array of a stage's first output."""
     files = (gravel.artifact(stage) / (array or ARRAYS[stage])).rglob("c/**/*")
     return max((path for path in files if path.is_file()), key=lambda path: path.stat().st_size)
@@ -55,7 +55,7 @@ HARMS = {"flip": flip, "truncate": truncate, "delete": Path.unlink}
 @pytest.mark.parametrize("harm", HARMS)
 @pytest.mark.parametrize("stage", READERS)
 def test_a_run_that_reads_it_finds_and_mends_it(copy, whole, tmp_path, stage, harm):
-    HARMS[harm](chunk_file(copy, stage))
+    HARMS[harm](data_file(copy, stage))
     done = copy.run("--only", "check", "--force", READERS[stage])
     assert f"{stage}: artifact" in done.stderr
     assert "computed again" in done.stderr
@@ -70,7 +70,7 @@ def test_a_run_that_reads_it_finds_and_mends_it(copy, whole, tmp_path, stage, ha
 @pytest.mark.parametrize("harm", HARMS)
 def test_cache_verify_finds_it_and_the_next_run_mends_it(copy, whole, tmp_path, harm):
     for stage in READERS:
-        HARMS[harm](chunk_file(copy, stage))
+        HARMS[harm](data_file(copy, stage))
     assert len(copy.verify(expect=1)["damaged"]) == len(READERS)
     assert copy.verify()["damaged"] == {}
     copy.run("--only", "check")
@@ -82,7 +82,7 @@ def test_cache_verify_finds_it_and_the_next_run_mends_it(copy, whole, tmp_path, 
 
 @pytest.mark.parametrize("harm", HARMS)
 def test_an_export_finds_and_mends_it(copy, whole, tmp_path, harm):
-    HARMS[harm](chunk_file(copy, "bfs"))
+    HARMS[harm](data_file(copy, "bfs"))
     done = copy.export("bfs", tmp_path / "bfs.csv")
     assert "damaged" in done.stderr or "not whole" in done.stderr
     assert "computed again" in done.stderr
@@ -92,8 +92,8 @@ def test_an_export_finds_and_mends_it(copy, whole, tmp_path, harm):
 
 
 def test_an_export_after_cache_verify_mends_it(copy, whole, tmp_path):
-    flip(chunk_file(copy, "bfs"))
-    flip(chunk_file(copy, "packed"))
+    flip(data_file(copy, "bfs"))
+    flip(data_file(copy, "packed"))
     copy.verify(expect=1)
     copy.export("bfs", tmp_path / "bfs.csv")
     assert (tmp_path / "bfs.csv").read_bytes() == whole[1]
@@ -103,7 +103,7 @@ def test_an_export_after_cache_verify_mends_it(copy, whole, tmp_path):
 def test_two_readers_at_once_find_the_same_damage(tmp_path):
     gravel = Gravel(tmp_path / "cache", arguments=ARGUMENTS)
     gravel.run("--quiet", "--only", "packed", "--only", "split")
-    flip(chunk_file(gravel, "ordered", "row_offsets"))
+    flip(data_file(gravel, "ordered", "row_offsets"))
     gravel.run(
         "--only", "packed", "--only", "split", "--force", "packed", "--force", "split", "--cluster", "local"
     )
@@ -130,7 +130,7 @@ def test_computing_again_mends_what_nobody_has_read(copy, whole, tmp_path, stage
     metadata = sorted(copy.artifact(stage).rglob("zarr.json"))[-1]
     flip(metadata)
     if stage in ARRAYS:
-        flip(chunk_file(copy, stage))
+        flip(data_file(copy, stage))
     done = copy.run("--only", "check", "--force", stage)
     assert "is damaged" in done.stderr
     assert [key for key, state in copy.states().items() if state == "computed"] == [stage]

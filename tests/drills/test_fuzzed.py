@@ -240,7 +240,7 @@ def test_schedules(small: Small, tmp_path: Path, tries: Callable[[str], int], se
     cache = tmp_path / "cache"
     trial = Trial(small, cache, tally, "whole")
     file = str(small.folder / "small.yaml")
-    cron = ("--cron", "* * * * *", "--catch-up", "none", "--zone", "UTC")
+    cron = ("--cron", "* * * * *", "--zone", "UTC")
     assert trial.ask("schedule", "add", file, "--name", "yearly", *cron)
     assert trial.ask("schedule", "tick")
     folder = cache / "schedules" / "yearly"

@@ -93,10 +93,10 @@ def test_damage_is_said_and_stays_where_it_is(served):
 def test_verify_names_what_it_cannot_set_aside(served):
     cache = served / "cache"
     subprocess.run(["mount", "-o", "remount,rw,bind", cache], check=True)
-    shard = next(cache.glob("data/*/column_indices/c/0"))
-    text = bytearray(shard.read_bytes())
+    file = next(cache.glob("data/*/column_indices/c/0"))
+    text = bytearray(file.read_bytes())
     text[3] ^= 1
-    shard.write_bytes(text)
+    file.write_bytes(text)
     subprocess.run(["mount", "-o", "remount,ro,bind", cache], check=True)
     said = gravel(served, "cache", "verify", expect=1)
     assert "column_indices/c/0 is not what was written" in said

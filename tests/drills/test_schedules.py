@@ -1,9 +1,8 @@
-"""Schedules with real services, supervisors and runs: killed at any moment, two at once, clocks that jump."""
+"""Schedules with real ticks and runs: killed at any moment, two at once, clocks that jump."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -21,9 +20,9 @@ from typing import Any
 import psutil
 import pytest
 
+from gravel.pipeline.schedule.job_run import find_record
 from gravel.pipeline.schedule.job_store import Claim, JobStore
-from gravel.pipeline.schedule.policy import Waiting
-from gravel.pipeline.schedule.supervisor import Supervisor
+from gravel.pipeline.schedule.ticker import Ticker
 from tests.drills.gravel import PROGRAM, QUICKSTART, environment, session
 
 pytestmark = pytest.mark.slow
@@ -32,9 +31,9 @@ pytestmark = pytest.mark.slow
 CLOCK = """
 import sys, time
 from pathlib import Path
-from gravel.pipeline.schedule.service import Service
+from gravel.pipeline.schedule.ticker import Ticker
 root, offset = Path(sys.argv[1]), Path(sys.argv[2])
-sys.exit(Service(root, clock=lambda: time.time() + float(offset.read_text())).serve())
+sys.exit(Ticker(root, clock=lambda: time.time() + float(offset.read_text())).serve())
 """
 FORCED = ("--", "--cluster", "inline", "--only", "graph", "--force", "edges")
 """A run that always computes: two seconds and more."""
@@ -90,7 +89,10 @@ class Schedules:
 
     def going(self, name: str) -> Claim | None:
         """The claim whose run has begun to write its record."""
-        return next((each for each in self.claims(name) if each.state == "running" and each.run), None)
+        for claim in self.claims(name):
+            if claim.state == "running" and (record := find_record(self.cache, claim)) is not None:
+                return replace(claim, run=record["run"])
+        return None
 
     def check(self, name: str) -> None:
         """No due time twice, but for runs that were lost or interrupted; a record for each."""
@@ -126,21 +128,16 @@ def schedules(tmp_path: Path) -> Iterator[Schedules]:
 
 
 def kill_all(claim: Claim) -> None:
-    """Kill a supervisor and its run at the same instant, as a machine that goes down does."""
+    """Kill a run with its workers at the same instant, as a machine that goes down does."""
     with suppress(psutil.NoSuchProcess):
-        supervisor = psutil.Process(claim.pid)
-        assert "gravel.pipeline.schedule.supervisor" in " ".join(supervisor.cmdline())
-        family = [supervisor, *supervisor.children(recursive=True)]
+        run = psutil.Process(claim.pid)
+        assert "gravel.pipeline.cli.scheduled_run" in " ".join(run.cmdline())
+        family = [run, *run.children(recursive=True)]
         for process in family:
             process.suspend()
         for process in family:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-
-
-def run_of(claim: Claim, schedules: Schedules) -> psutil.Process:
-    record = json.loads((schedules.cache / "runs" / str(claim.run) / "run.json").read_text())
-    return psutil.Process(record["pid"])
 
 
 def test_a_killed_service_loses_nothing(schedules: Schedules):
@@ -162,11 +159,10 @@ def test_a_killed_service_loses_nothing(schedules: Schedules):
     schedules.check("job")
 
 
-@pytest.mark.parametrize(("policy", "states"), [("none", ["lost"]), ("once", ["lost", "done"])])
-def test_a_machine_that_goes_down(schedules: Schedules, policy: str, states: list[str]):
-    """Service, supervisor and run are killed; the lease is dead, and the policy says what follows."""
+def test_a_machine_that_goes_down(schedules: Schedules):
+    """Service and run are killed; the lease is dead, and the due time is run again."""
     heard = schedules.cache.parent / "heard.json"
-    schedules.add("job", "*/20 * * * * *", "--catch-up", policy, "--on-failure", f"cat > {heard}")
+    schedules.add("job", "*/20 * * * * *", "--on-failure", f"cat > {heard}")
     service = schedules.start()
     claim = wait(lambda: schedules.going("job"), 50, "a run has begun")
     service.kill()
@@ -174,12 +170,10 @@ def test_a_machine_that_goes_down(schedules: Schedules, policy: str, states: lis
     service.communicate()
     schedules.services.clear()
     wait(lambda: not schedules.store.running("job"), 10, "the lease is free")
-    assert (
-        json.loads((schedules.store.folder("job") / f"{claim.name}.json").read_text())["state"] == "running"
-    )
+    assert json.loads(schedules.store.log(claim).with_suffix(".json").read_text())["state"] == "running"
     schedules.start()
-    wait(lambda: len(schedules.store.claims("job", claim.due)) == len(states), 40, "what follows")
-    wait(lambda: [each.state for each in schedules.store.claims("job", claim.due)] == states, 40, str(states))
+    states = ["lost", "done"]
+    wait(lambda: [each.state for each in schedules.store.claims("job", claim.due)] == states, 60, str(states))
     schedules.stop()
     schedules.check("job")
     told = json.loads(heard.read_text())
@@ -190,25 +184,46 @@ def test_a_machine_that_goes_down(schedules: Schedules, policy: str, states: lis
     )
 
 
-def test_a_killed_keeper_takes_its_run_along(schedules: Schedules):
-    """Nobody would hold the run to its time limit, so it ends, cleanly, and is run again."""
-    schedules.add("job", "*/30 * * * * *", "--set", "scale=17")
-    schedules.start()
-    claim = wait(lambda: schedules.going("job"), 60, "a run has begun")
-    run = run_of(claim, schedules)
-    os.kill(claim.pid, signal.SIGKILL)
-    run.wait(30)
-    record = next(each for each in schedules.records() if each["run"] == claim.run)
-    assert record["state"] == "interrupted"
-    wait(lambda: len(schedules.store.claims("job", claim.due)) == 2, 20, "the second attempt")
-    schedules.stop()
-    assert schedules.store.claims("job", claim.due)[0].state == "lost"
-    schedules.check("job")
+def test_a_run_goes_on_without_its_tick(schedules: Schedules):
+    """The tick is killed: the run ends, and the hook that is owed is called once, by it or the next tick."""
+    heard = schedules.cache.parent / "heard"
+    for name, dies in (("by-itself", False), ("by-the-next-tick", True)):
+        heard.write_text("")
+        schedules.add(name, "@yearly", "--set", "scale=17", "--on-success", f"cat >> {heard}")
+        due = wait_for_due(schedules, name)
+        tick = schedules.start(*PROGRAM, "schedule", "tick", "--cache", str(schedules.cache))
+        claim = wait(lambda name=name: schedules.going(name), 60, "a run has begun")
+        tick.kill()
+        tick.communicate()
+        schedules.services.clear()
+        if dies:  # once its record says that it is done, before it could write the outcome
+            wait(lambda claim=claim: ended(schedules, claim), 60, "its record")
+            kill_all(claim)
+        wait(lambda name=name: not schedules.store.running(name), 60, "the run ended without a tick")
+        for _ in range(2):
+            schedules.gravel("tick", "--cache", str(schedules.cache))
+        (after,) = schedules.store.claims(name, due)
+        assert (after.state, after.run, after.attempt) == ("done", claim.run, 1)
+        told = json.loads(heard.read_text())  # of one call, not two
+        assert (told["event"], told["run"]["run"]) == ("success", claim.run)
+        schedules.check(name)
+
+
+def wait_for_due(schedules: Schedules, name: str) -> int:
+    """Have a job wait for its run, as if it had been due."""
+    store, due = schedules.store, 1_700_000_000
+    store.write_state(store.job(name), replace(store.state(store.job(name)), waiting=due))
+    return due
+
+
+def ended(schedules: Schedules, claim: Claim) -> bool:
+    record = json.loads((schedules.cache / "runs" / str(claim.run) / "run.json").read_text())
+    return bool(record["state"] == "done")
 
 
 def test_two_services_that_are_killed_at_random(schedules: Schedules):
     """For half a minute two services serve three jobs; one or the other is killed and started anew."""
-    schedules.add("a", "*/2 * * * * *", "--overlap", "queue")
+    schedules.add("a", "*/2 * * * * *")
     schedules.add("b", "*/3 * * * * *", run=("--", "--cluster", "inline", "--only", "edges"))
     schedules.add("c", "* * * * * *", run=("--", "--cluster", "inline", "--only", "edges"))
     moments = random.Random(6)
@@ -289,28 +304,19 @@ def test_a_clock_that_jumps(schedules: Schedules, tmp_path: Path):
     assert len(dues) == len(set(dues))
 
 
-@pytest.mark.parametrize("policy", ["skip", "queue"])
-def test_a_job_longer_than_its_period(schedules: Schedules, policy: str):
-    schedules.add("job", "* * * * * *", "--overlap", policy)
+def test_a_job_longer_than_its_period(schedules: Schedules):
+    schedules.add("job", "* * * * * *")
     schedules.start()
     wait(lambda: len(schedules.claims("job")) >= 4, 60, "four runs")
     state = schedules.store.state(schedules.store.job("job"))
     schedules.stop()
     schedules.check("job")
     done = [claim for claim in schedules.claims("job") if claim.state == "done"]
-    dues = [claim.due for claim in done]
     for one, other in pairwise(done):
         assert one.ended is not None
         assert one.ended <= other.began, "one after another"
-    gaps = {later - earlier for earlier, later in pairwise(dues)}
-    if policy == "queue":
-        assert gaps == {1}, "none is left out"
-        assert len(state.waiting) >= 3
-        assert state.skipped == 0
-    else:
-        assert min(gaps) >= 2, "what came meanwhile is left out"
-        assert len(state.waiting) <= 1
-        assert state.skipped >= 3
+        assert other.due - one.due >= 2, "what came meanwhile is left out"
+    assert state.skipped >= 3
 
 
 def test_the_time_limit(schedules: Schedules):
@@ -351,20 +357,20 @@ def test_a_run_that_does_not_listen_is_killed_with_its_workers(schedules: Schedu
     schedules.add(
         "job", "@yearly", "--set", "scale=19", "--time-limit", "6s", run=("--", "--cluster", cluster)
     )
-    store, job = schedules.store, schedules.store.job("job")
-    store.write_state(job, replace(store.state(job), waiting=(Waiting(1_700_000_000),)))
+    store = schedules.store
+    wait_for_due(schedules, "job")
     found: list[psutil.Process] = []
 
     def save_entry() -> None:
         claim = wait(lambda: schedules.going("job"), 30, "a run has begun")
         time.sleep(3)
-        run = run_of(claim, schedules)
+        run = psutil.Process(claim.pid)
         found.extend(session(run.pid))
         run.suspend()
 
     thread = threading.Thread(target=save_entry)
     thread.start()
-    assert Supervisor(store, job, say=print, grace=1.0).keep() == 1
+    assert Ticker(schedules.cache, grace=1.0).tick() == 1
     thread.join()
     (claim,) = schedules.claims("job")
     assert (claim.state, claim.exit_code) == ("timed out", -9)

@@ -192,6 +192,14 @@ def on_device(values: Any) -> Array:
     return Array(numpy.array(values))
 
 
+def held(one: Any, *given: Array) -> int:
+    """Count the bytes of an object's arrays, lists of them too, without those that it was given."""
+    attributes = (each if isinstance(each, list) else [each] for each in vars(one).values())
+    arrays = [each for listed in attributes for each in listed if isinstance(each, Array)]
+    of_others = {each.data.ptr for each in given}
+    return sum(int(each.nbytes) for each in arrays if each.data.ptr not in of_others)
+
+
 def _empty(shape: Any, dtype: Any = numpy.float64) -> Array:
     # What was never written must not look like zero.
     return Array(numpy.full(shape, 0x5A5A5A5A, numpy.int64).astype(dtype))

@@ -8,10 +8,11 @@ import numpy
 import pytest
 
 from gravel.kernels.betweenness import rows_cuda
+from gravel.kernels.betweenness.interface import Wanted
 from gravel.kernels.betweenness.sums import arranged, betweenness
 from gravel.kernels.distances import in_step
 from tests.emulation import strict_cupy
-from tests.emulation.strict_cupy import on_device
+from tests.emulation.strict_cupy import held, on_device
 from tests.kernels.test_many_sources import ascending, random_rows
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
@@ -49,6 +50,19 @@ def test_sums_are_those_of_the_cpu(deep, piece, form, monkeypatch):
         numpy.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         again = betweenness(there, there_back, sources, deep=deep, **options)
         numpy.testing.assert_array_equal(found, again)
+
+
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+@pytest.mark.parametrize("sources", [20, 50])
+def test_rows_take_what_they_state(sources, symmetric, monkeypatch):
+    monkeypatch.setattr(rows_cuda, "PIECE", 5)
+    rows = random_rows(3, symmetric=symmetric, vertices=200)
+    there = tuple(map(on_device, rows))
+    back = there if symmetric else tuple(map(on_device, reverse(rows)))
+    searches = rows_cuda.InRows(Wanted(there, back, sources), 1 << 30)
+    pieces = {id(each): each for each in searches._pieces}.values()
+    assert all(each.count for each in pieces)
+    assert searches.bytes == held(searches) + sum(map(held, pieces))
 
 
 def test_sources_in_step_have_the_same_sums(monkeypatch):

@@ -15,7 +15,7 @@ from gravel.kernels.distances.outputs_cuda import Outputs
 from gravel.kernels.distances.sizes import independent_bytes
 from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import strict_cupy
-from tests.emulation.strict_cupy import on_device
+from tests.emulation.strict_cupy import held, on_device
 from tests.kernels.test_many_sources import ascending, check, random_rows
 from tests.zoo import zoo
 
@@ -110,6 +110,7 @@ def test_a_search_that_ends_early_leaves_nothing_behind(share, batch, monkeypatc
         found = Aggregates.empty(batch)
         searches.run(sources, found, max_depth=depth)
         check(found, rows, sources, max_depth=depth)
+        assert searches.link_bytes == 0
         if share > 16:  # what a piece of a long row gained is there, and not marked
             searches._kernels["commit_hubs"] = interrupted
             with pytest.raises(KeyboardInterrupt):
@@ -238,6 +239,11 @@ def test_bits_are_in_shared_memory_where_they_fit(monkeypatch):
         assert (threads, in_shared) == (block, there)
         assert shared == 8 * room + (bits if there else 0) <= (227 << 10) - independent_cuda.STATIC_SHARED
         assert room >= independent_cuda.LEAST_ROOM
+    whole = (227 << 10) - independent_cuda.STATIC_SHARED
+    for item in (4, 8):
+        least = 2 * item * independent_cuda.LEAST_ROOM
+        shared, _, room, there = independent_cuda.shared_plan(whole - least, item)
+        assert (shared, room, there) == (whole, independent_cuda.LEAST_ROOM, True)
 
 
 def test_the_search_that_tells_deep_graphs_counts_for_no_vertex():
@@ -259,7 +265,9 @@ def test_a_road_gets_blocks_of_its_own():
     for sources, blocks in ((1, 1), (2, 2), (5, 2)):  # two run at the same time
         assert many.prepare(*there, symmetric=True, sources=sources, independent=True).blocks == blocks
     least = many.prepare(*there, symmetric=True, sources=1, independent=True).bytes
-    assert many.prepare(*there, symmetric=True, sources=3, memory=2 * least, independent=True).blocks == 2
+    for memory, blocks in ((2 * least, 2), (least, 1)):
+        narrow = many.prepare(*there, symmetric=True, sources=3, memory=memory, independent=True)
+        assert (narrow.blocks, narrow.bytes <= memory) == (blocks, True)
     with pytest.raises(ValueError, match=f"1 searches at once take {least:,} bytes"):
         many.prepare(*there, symmetric=True, sources=3, memory=least - 1, independent=True)
     small = tuple(map(on_device, random_rows(5, vertices=400)))
@@ -272,6 +280,13 @@ def test_memory_narrows_a_batch():
     rows = tuple(map(on_device, random_rows(7, vertices=1000)))
     wide = many.prepare(*rows, symmetric=True, sources=10_000, independent=False)
     assert wide.batch == 1024
+    # Marks of parts, words of live sources and what a level counts are a few bytes more.
+    for levels, vertices in ((0, False), (3, True)):
+        each = many.prepare(
+            *rows, symmetric=True, sources=700, independent=False, levels=levels, vertices=vertices
+        )
+        taken = held(each, *rows) + held(each._pieces) + held(each._outputs)
+        assert each.bytes <= taken <= each.bytes + 4 * each.words + 100
     less = many.prepare(*rows, symmetric=True, sources=10_000, memory=wide.bytes - 1, independent=False)
     assert less.batch == 256
     with pytest.raises(ValueError, match=r"64 searches at once take [0-9,]+ bytes beside the graph"):

@@ -124,6 +124,10 @@ def test_a_split_keeps_what_fits_beside_a_batch(layout):
     for memory in (1 << 20, 87_000, 86_500, 44_000, 40_000):
         searches = many.prepare_rows(made, memory=memory, **asked)
         assert searches.bytes <= memory
+        whole = many.prepare_rows(made, **asked | {"split": False, "batch": searches.batch})
+        copied = searches.bytes - whole.bytes
+        assert (copied > 0) == (memory > 40_000)
+        assert 0 <= copied <= made.arrays[body_name(made)].nbytes + LINE * item
         _, *ends = searches._parts.bounds
         kept.append((searches.batch, int(rows[0][ends[0]]) if len(ends) == 2 else len(ends)))
     everything = 1

@@ -7,6 +7,7 @@ import shutil
 from typing import Any
 
 import networkx as nx
+import numpy
 import pytest
 
 from gravel.networkx import device
@@ -101,6 +102,32 @@ def test_harmonic_centrality_is_that_of_networkx_up_to_rounding(on_gpu: Any) -> 
         found = nx.harmonic_centrality(made, backend="gravel")
         assert found == pytest.approx(nx.harmonic_centrality(made, backend="networkx"), rel=1e-12)
         assert list(found) == list(nx.harmonic_centrality(made, backend="networkx"))
+
+
+@emulated
+def test_one_source_of_many_runs_on_the_gpu(on_gpu: Any) -> None:
+    made = graph(nx.DiGraph, "range", 40, 90, 5)
+    for sources in ([3], [3, 17], [3, 17, 22]):
+        there = backend.convert_from_nx(made, {"hops": 1})
+        found = nx.multi_source_dijkstra_path_length(there, sources, weight="hops", backend="gravel")
+        assert found == nx.multi_source_dijkstra_path_length(made, sources, weight="hops", backend="networkx")
+        assert (("lengths", "hops") in there.kept) == (len(sources) == 1)
+
+
+@pytest.mark.parametrize(
+    ("weights", "narrow"),
+    [
+        ([0.5, 1.25], numpy.float32),
+        ([0.1, 0.2], None),
+        ([0.5, 0.1], None),
+        ([1e300], None),
+        ([1, (1 << 31) - 1], numpy.int32),
+        ([1, 1 << 31], None),
+    ],
+)
+def test_a_gpu_takes_weights_that_it_does_not_round(weights: Any, narrow: Any) -> None:
+    found = device._of_32_bits(numpy.array(weights))
+    assert (found if found is None else found.dtype) == narrow
 
 
 @emulated

@@ -10,6 +10,7 @@ import pytest
 
 from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import prepare
+from gravel.kernels.point_to_point.cuda import bytes_of_pair
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted
@@ -79,6 +80,17 @@ def test_long_rows_and_paths_that_need_more_room(monkeypatch: pytest.MonkeyPatch
     graph = weighted("hub", 6500, pairs, rng.integers(0, 4, len(pairs)).astype(numpy.uint32))
     compare(graph, graph.weights)
     compare(graph, None, at_once=1)
+
+
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+@pytest.mark.parametrize("lengths", [True, False], ids=["weights", "hops"])
+def test_a_pair_takes_what_it_states(lengths: bool, index: Any) -> None:
+    graph = random_graph(3)
+    rows = placed((graph.row_offsets, graph.columns, graph.weights if lengths else None), index)
+    there = prepare(*rows, reverse=rows, block=grid_kernels.THREADS, at_once=2)
+    word = there._arena[0].dtype.itemsize
+    stated = bytes_of_pair(len(graph.row_offsets) - 1, len(graph.columns), numpy.dtype(index).itemsize, word)
+    assert sum(int(each.nbytes) for each in there._arena) == there.at_once * stated
 
 
 def test_what_is_refused() -> None:

@@ -65,6 +65,18 @@ def test_a_cudf_table_of_integers_stays_there() -> None:
         arrow.from_table(table, NOT_ASKED, weights=False, directed=False)
 
 
+@pytest.mark.parametrize(
+    ("high", "dtype"), [(9, numpy.uint32), (2**32 - 1, numpy.uint32), (2**32, numpy.uint64)]
+)
+def test_ids_are_copied_as_narrow_as_they_are(high: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = []
+    copy = cupy._unsigned_copy
+    monkeypatch.setattr(cupy, "_unsigned_copy", lambda *given: copied.append(copy(*given)) or copied[-1])
+    converted = arrays.from_arrays((on_device(numpy.array([1, 2])), on_device(numpy.array([2, high]))))
+    assert converted.ids.take(numpy.arange(3)).to_pylist() == [1, 2, high]
+    assert [each.dtype for each in copied] == [dtype, dtype]
+
+
 def test_what_is_no_edge_list_there() -> None:
     ends = on_device(numpy.array([1, 2]))
     with pytest.raises(ValueError, match="sources are not on the GPU"):

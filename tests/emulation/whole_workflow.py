@@ -15,7 +15,7 @@ from gravel.pipeline.core.hardware import FAKE
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workflow.loader import load_workflow
 from tests.emulation import grid_kernels, strict_cupy

@@ -13,7 +13,9 @@ import pytest
 import scipy.sparse
 
 import gravel
+from gravel.graphs import demand_gpu
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.hardware import Device
 
 NAN = float("nan")
 
@@ -142,6 +144,26 @@ def test_too_many_strings(monkeypatch):
         gravel.graph((["a", "b"], ["d", "c"]))
 
 
+@pytest.mark.parametrize(
+    ("capability", "fake", "cupy", "message"),
+    [
+        ((5, 2), False, True, "a GPU is asked for, and .* compute capability"),
+        ((9, 0), True, True, "a GPU is asked for, and CuPy is not installed"),
+        ((9, 0), False, False, "a GPU is asked for, and CuPy is not installed"),
+        ((9, 0), False, True, None),
+    ],
+)
+def test_a_gpu_that_cannot_be_used(capability, fake, cupy, message, monkeypatch):
+    found = Device("0", "a GPU", 80 << 30, "GPU-0", capability, fake)
+    monkeypatch.setattr("gravel.pipeline.core.hardware.find_devices", lambda: (found,))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: "there" if cupy else None)
+    if message is None:
+        demand_gpu()
+    else:
+        with pytest.raises(RequestError, match=message):
+            demand_gpu()
+
+
 def test_unknown_sources():
     numbers = gravel.graph(([10, 20, 30], [20, 30, 40]))
     with pytest.raises(KeyError, match=r"21 is no vertex.*nearest are .*20, 30"):
@@ -149,6 +171,14 @@ def test_unknown_sources():
     with pytest.raises(gravel.UnknownVertex) as caught:
         numbers.bfs(21)
     assert 20 in caught.value.nearest
+    for step in (1, 10):
+        ids = numpy.arange(100, 100 + 9 * step, step)
+        with pytest.raises(gravel.UnknownVertex) as caught:
+            gravel.graph((ids[:-1], ids[1:]), directed=True).bfs(1000)
+        assert list(caught.value.nearest) == ids[-3:].tolist()
+    with pytest.raises(gravel.UnknownVertex) as caught:
+        gravel.graph((ids[:-1], ids[1:])).bfs(131)
+    assert list(caught.value.nearest) == [130, 140, 150]
     with pytest.raises(TypeError, match="ids are integers, such as 10"):
         numbers.bfs("10")
     with pytest.raises(TypeError, match="ids are integers"):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import networkx
 import numpy
 import pytest
+import scipy.stats
 
 import gravel
 from gravel.kernels.distances.aggregates import Aggregates
@@ -151,6 +152,14 @@ def test_one_sample_bounds_nothing_from_above():
 @pytest.mark.parametrize(("freedom", "expected"), [(5, 2.5706), (10, 2.2281), (30, 2.0423), (1000, 1.9623)])
 def test_quantiles_are_those_of_tables(freedom, expected):
     assert _student(0.975, freedom) == pytest.approx(expected, rel=2e-3)
+
+
+@pytest.mark.parametrize(("probability", "most"), [(0.9, 0.1), (0.975, 2), (0.995, 15)])
+def test_quantiles_have_all_terms_of_the_expansion(probability, most):
+    """What is left falls with the fourth power of the degrees of freedom."""
+    for freedom in (20, 100):
+        exact = scipy.stats.t.ppf(probability, freedom)
+        assert _student(probability, freedom) == pytest.approx(exact, abs=most / freedom**4)
 
 
 def test_the_estimate_corrects_for_a_sample_of_most_vertices():

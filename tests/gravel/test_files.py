@@ -13,7 +13,7 @@ import pytest
 
 import gravel
 from tests.gravel.samples import by_id, random_edges
-from tests.pipeline.plain_server import PlainServer
+from tests.web_server import WebServer
 
 DAY = datetime.date(2026, 1, 1)
 
@@ -158,6 +158,6 @@ def test_strings_go_through_files_workflows_and_folders():
 
 @pytest.mark.parametrize("cache", [None, False])
 def test_urls(cache):
-    with PlainServer({"/edges.txt": b"10 20\n20 30\n"}) as server:
+    with WebServer({"/edges.txt": b"10 20\n20 30\n"}) as server:
         graph = gravel.graph(f"{server.address}/edges.txt", cache=cache)
     assert graph.bfs(10).path_to(30) == [10, 20, 30]

@@ -131,7 +131,9 @@ def test_info_and_looks(graph):
 def test_the_picture_of_a_deep_search_stays_small():
     search = gravel.graph((list(range(5000)), list(range(1, 5001)))).bfs(0)
     assert search.depth == 5000
-    assert len(search._repr_html_()) < 20_000
+    picture = search._repr_html_()
+    assert len(picture) < 20_000
+    assert "<title>84 to 167: 84</title>" in picture
     assert search.path_to(3) == [0, 1, 2, 3]
 
 
@@ -170,7 +172,9 @@ def test_missing_predecessors_among_integers():
 
 def test_a_notebook_shows_counts_and_numbers_in_short():
     graph = gravel.graph([("a", "b"), ("b", "c"), ("c", "d")])
-    assert "vertices at distances 0 to 3; at most 1" in graph.bfs("a")._repr_html_()
+    picture = graph.bfs("a")._repr_html_()
+    assert "vertices at distances 0 to 3; at most 1" in picture
+    assert "<title>2: 1</title>" in picture
     assert ">0.666667<" in graph.betweenness()._repr_html_()
     assert "host memory" in graph._repr_html_()
 

@@ -4,6 +4,7 @@ import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib.metadata import entry_points
 
 import networkx
 import pytest
@@ -122,6 +123,10 @@ def test_a_question_in_the_middle_of_another():
     assert all(same([*each], [*expected[1:]]) for each in inside)
 
 
+with_backend = pytest.mark.skipif(
+    not entry_points(group="networkx.backends", name="gravel"), reason="NetworkX finds no backend of gravel"
+)
+
 NETWORKX = {
     "dijkstra": lambda g: networkx.single_source_dijkstra_path_length(g, 3, backend="gravel"),
     "bfs": lambda g: networkx.single_source_shortest_path_length(g, 3, backend="gravel"),
@@ -139,6 +144,7 @@ NETWORKX = {
 }
 
 
+@with_backend
 def test_functions_of_networkx():
     given = given_to_networkx()
     questions = {name: partial(with_config, each) for name, each in NETWORKX.items()}
@@ -149,6 +155,7 @@ def test_functions_of_networkx():
 
 
 @pytest.mark.gpu
+@with_backend
 def test_functions_of_networkx_on_a_gpu():
     def question(each):
         def asked(graph):

@@ -6,8 +6,9 @@ import networkx
 import numpy
 import pytest
 
-from gravel.kernels.betweenness import on_threads
+from gravel.kernels.betweenness import brandes, on_threads
 from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
+from gravel.kernels.betweenness.parts_cuda import PART_ARCS, SHARES, part_of
 from gravel.kernels.betweenness.sizes import thread_bytes
 from gravel.kernels.betweenness.sums import betweenness, prepare, scale
 from gravel.kernels.distances.interface import TooNarrow
@@ -147,6 +148,26 @@ def test_what_sums_are_multiplied_by():
     assert scale(5, normalized=False, directed=False, sampled=0.25) == 2
     assert scale(5, normalized=False, directed=True) == 1
     assert scale(2, normalized=True, directed=True) == 1
+
+
+def test_parts_are_whole_batches():
+    for batch, sources, arcs in ((64, 1 << 20, 1 << 20), (64, 100, 1 << 20), (300, 1 << 20, 1 << 27)):
+        part = part_of(batch, sources, arcs)
+        assert part % batch == 0
+        assert part == batch or part <= min(sources / SHARES, PART_ARCS / arcs)
+    assert part_of(64, 1 << 20, 1 << 20) == (1 << 20) // SHARES
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_arcs_of_each_level_are_counted_for_both_directions(seed):
+    rows = random_rows(seed, symmetric=seed % 2 == 0, vertices=200)
+    back = rows if seed % 2 == 0 else reverse(rows)
+    own = brandes.Workspace(200, 200, rows[1].dtype)
+    _, depth = brandes._forward((*rows, *back), 0, own.search)
+    for level in range(depth + 1):
+        there = own.level == level
+        degrees = [int(numpy.diff(offsets)[there].sum()) for offsets, _ in (rows, back)]
+        assert own.level_arcs[:, level].tolist() == degrees
 
 
 def test_no_sources_and_sources_that_are_no_vertices():

@@ -194,6 +194,29 @@ def test_a_stored_array_is_decoded_into_the_buffer(tmp_path):
         stored.read_into(numpy.empty(3, numpy.uint64))
 
 
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_mapped_file_is_pinned_for_reading_or_copied(tmp_path, is_refused):
+    from gravel.pipeline.store.mapping import map_file
+
+    values = numpy.arange(5000, dtype=numpy.uint32)
+    values.tofile(tmp_path / "values")
+    with (tmp_path / "values").open("rb") as file:
+        mapped = map_file(file.fileno(), "uint32", (5000,))
+    asked = []
+
+    class ReadingHost(Host):
+        def register(self, address, size, *, read_only=False):
+            asked.append(read_only)
+            if read_only and is_refused:
+                raise PinnedRefused("not supported")
+            super().register(address, size)
+
+    pinned = pin(mapped, ReadingHost(1 << 20))
+    assert numpy.array_equal(pinned.array, values)
+    assert asked == ([True, False] if is_refused else [True])
+    assert (pinned.array is mapped) == (not is_refused)
+
+
 def test_memory_is_pinned_as_long_as_somebody_has_it():
     host = Host(10_000)
     array = buffer(1000, numpy.uint32)

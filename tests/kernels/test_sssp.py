@@ -1,5 +1,7 @@
 """Shortest paths on the CPU: every strategy against SciPy and against Bellman and Ford, with its tree."""
 
+import time
+
 import numpy
 import pytest
 from scipy.sparse import coo_array, csr_array
@@ -38,6 +40,15 @@ def test_distances_and_tree(graph, strategy):
     n = len(graph.row_offsets) - 1
     for source in sorted({0, n // 2, n - 1}):
         agrees(graph, source, strategy=strategy)
+
+
+@pytest.mark.parametrize("strategy", ON_CPU)
+def test_a_search_takes_no_longer_than_it_was_waited_for(strategy):
+    search = prepare(*GRAPHS[-1].rows, strategy=strategy)
+    search.run(0)
+    started = time.perf_counter()
+    found = search.run(0)
+    assert 0 < found.milliseconds <= (time.perf_counter() - started) * 1e3
 
 
 @pytest.mark.parametrize("graph", GRAPHS[::4], ids=str)

@@ -21,7 +21,7 @@ def server() -> Iterator[str]:
 def line(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
     """Make a bucket, and a line to it that is the only way there; nothing is tried for long."""
     monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "tiers"))
-    monkeypatch.setattr("gravel.pipeline.store.s3.RETRIES", 1)
+    monkeypatch.setattr("gravel.stages.remote.object_store.RETRIES", 1)
     monkeypatch.setattr("gravel.pipeline.store.remote.PAUSE_SECONDS", 0.0)
     with line_to_bucket(server, monkeypatch) as line:
         yield line

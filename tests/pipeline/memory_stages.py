@@ -20,12 +20,17 @@ from tests.pipeline.tiny_stages import Tiny, mark
 
 
 class Sized(Tiny):
-    """`count` numbers are made; `spoil` writes into an input, `random` makes other numbers each time."""
+    """`count` numbers are made; `spoil` writes into an input, `random` makes other numbers each time.
+
+    `cut` has the first of several readers cut the file of its input while that is mapped, and note it in the
+    file of this name.
+    """
 
     count: int = 4
     spoil: bool = False
     random: bool = False
     die_after: str = ""
+    cut: str = ""
 
 
 def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph:
@@ -65,6 +70,11 @@ def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measuremen
     """Note what the inputs were."""
     mark(parameters)
     time.sleep(parameters.sleep)
+    if parameters.cut and not Path(parameters.cut).exists():
+        Path(parameters.cut).touch()
+        offsets = numpy.asarray(inputs[0].row_offsets)
+        os.truncate(inputs[0].row_offsets.folder / "c" / "0", 4096)
+        offsets.sum()
     found: list[Json] = [
         {
             "type": type(each.row_offsets).__name__,

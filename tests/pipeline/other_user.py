@@ -105,9 +105,9 @@ def _as(user: int, groups: tuple[int, ...]) -> list[str]:
 
 
 def planted_cache(root: Path, hook: str) -> None:
-    """Make a cache of another user with a job that is due each minute and a hook in its record."""
+    """Make a cache of another user with a job that is due each minute and names a hook."""
     job = {
-        "format": 1,
+        "format": 2,
         "name": "planted",
         "workflow": str(root.parent / "w.yaml"),
         "cron": "* * * * *",
@@ -116,10 +116,8 @@ def planted_cache(root: Path, hook: str) -> None:
         "settings": [],
         "arguments": ["--cluster", "inline"],
         "jitter": 0.0,
-        "catch_up": "once",
-        "overlap": "skip",
         "time_limit": None,
-        "on_failure": hook,
+        "hooks": ["change"],
         "on_change": hook,
         "id": "0" * 32,
     }

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
-from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import Partition
 from tests.pipeline.s3_server import Line
 from tests.pipeline.samples import graph, provenance, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
@@ -37,9 +38,27 @@ def places(line: Line, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def put_graph(place: Place, name: str = "one", vertices: int = 4000) -> Any:
-    # Small shards, so that there are many objects.
-    with ArtifactWriter(place.cache, chunk_bytes=4096, shard_bytes=16384) as writer:
-        record = writer.publish(graph(vertices))
+    return put(place, name, graph(vertices))
+
+
+def many_arrays(vertices: int) -> Partition:
+    """What is stored in many files."""
+    columns = graph(vertices).column_indices
+    return Partition(
+        arrays={f"part{number}": columns[number::20] for number in range(20)},
+        delegates=columns[:3],
+        ranks=1,
+        threshold=8,
+        vertex_count=vertices,
+        arc_count=len(columns),
+        symmetric=False,
+    )
+
+
+def put(place: Place, name: str, artifact: Artifact) -> Any:
+    """Publish an artifact as the result of a recipe, and push it."""
+    with place.cache.writer() as writer:
+        record = writer.publish(artifact)
     place.cache.remember(recipe(name), (record.id,), provenance())
     place.cache.finish_pushes()
     return record

@@ -14,7 +14,7 @@ import pytest
 from blake3 import blake3
 
 from gravel.pipeline.store.artifact_transfer import read_artifact_record
-from gravel.pipeline.store.s3 import open_remote
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.selecting import read_recipe
 
 
@@ -41,7 +41,7 @@ def ask(address: str, path: str, data: bytes = b"", method: str = "PUT") -> byte
 
 def assert_whole(url: str) -> None:
     """Every record in the store leads to whole data, and every recipe to records."""
-    target = open_remote(url)
+    target = open_bucket(url)
     ids = set()
     for name in target.names("artifacts"):
         text = target.get(f"artifacts/{name}")
@@ -50,7 +50,9 @@ def assert_whole(url: str) -> None:
         for file in record.files:
             pieces = target.read(f"data/{record.path.name}/{file.path}")
             assert pieces is not None
-            assert blake3(b"".join(pieces)).hexdigest() == file.blake3
+            text = b"".join(pieces)
+            assert len(text) == file.size
+            assert file.blake3 in (None, blake3(text).hexdigest())
         ids.add(record.id)
     for name in target.names("recipes"):
         text = target.get(f"recipes/{name}")

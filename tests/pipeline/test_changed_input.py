@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.stages.stage import FileInput
 from tests.pipeline.tiny_stages import MAKE, make, plan_of, stage_run

@@ -289,7 +289,7 @@ def test_export_refuses_what_has_no_columns_before_anything_runs(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "gravel.pipeline.scheduler.executing.execute", lambda *_: pytest.fail("something ran")
+        "gravel.pipeline.scheduler.execution.execute", lambda *_: pytest.fail("something ran")
     )
     bench.plan()
     words = ("export", str(bench.file), "--cache", str(bench.cache.root), "--to", str(tmp_path / "o.csv"))

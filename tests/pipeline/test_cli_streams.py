@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.progress.events import JsonReporter, QuietReporter
-from gravel.pipeline.scheduler.reporting import RunReport
+from gravel.pipeline.scheduler.run_events import RunEvents
 
 GRAVEL = f'"{sys.executable}" -c "from gravel.pipeline.cli import main; main()"'
 
@@ -55,8 +55,8 @@ class Full:
 
 
 def test_a_run_goes_on_unseen_when_its_events_cannot_be_written() -> None:
-    report = RunReport.__new__(RunReport)
-    report._reporter = JsonReporter(Full())  # type: ignore[arg-type]
-    report.emit("note", message="a")
-    assert isinstance(report._reporter, QuietReporter)
-    report.emit("note", message="b")
+    events = RunEvents.__new__(RunEvents)
+    events._reporter = JsonReporter(Full())  # type: ignore[arg-type]
+    events.emit("note", message="a")
+    assert isinstance(events._reporter, QuietReporter)
+    events.emit("note", message="b")

@@ -18,7 +18,7 @@ from gravel.kernels.cuda.room import usable_bytes
 from gravel.pipeline.core.errors import RequestError, WorkflowError
 from gravel.pipeline.core.hardware import FAKE, fake_devices, rotation
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers.existing import connect
@@ -225,7 +225,7 @@ SLOW = """
 import sys
 from pathlib import Path
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.progress.events import PlainReporter
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 

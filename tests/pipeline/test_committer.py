@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler.driver import Driver
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.committer import Committed
@@ -197,10 +197,10 @@ def test_what_else_happened_while_all_is_published_is_handled_after_it() -> None
     for event in ("first", Committed("a"), "second", Committed("b"), "third"):
         events.put(event)
     handled: list[object] = []
-    driver = Driver.__new__(Driver)
-    flushed = SimpleNamespace(committer=SimpleNamespace(flush=lambda: handled.append("flushed")))
-    driver._results = flushed  # type: ignore[assignment]
-    driver._handle = handled.append  # type: ignore[method-assign]
-    driver._publish_all(SimpleNamespace(events=events))  # type: ignore[arg-type]
+    results = Results.__new__(Results)
+    results.committer = SimpleNamespace(flush=lambda: handled.append("flushed"))  # type: ignore[assignment]
+    results.published = lambda node, committed: handled.append(committed)  # type: ignore[method-assign]
+    results._run = SimpleNamespace(cluster=SimpleNamespace(events=events), nodes={"a": None, "b": None})  # type: ignore[assignment]
+    results.publish_all()
     assert handled == ["flushed", Committed("a"), Committed("b")]
     assert [events.get_nowait() for _ in range(events.qsize())] == ["first", "second", "third"]

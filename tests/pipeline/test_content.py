@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id
-from gravel.pipeline.store.layout import PLAIN, ZSTD, Layout, array_metadata, cut, read_layout
-from gravel.pipeline.store.writer import ArtifactWriter
+from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id, root_of
 from gravel.stages.artifacts import Graph, Measurement, Partition, Traversal
 from tests.pipeline.samples import graph
 
@@ -35,7 +33,7 @@ def test_leaves_do_not_depend_on_the_pieces(size, pieces):
         piece = pieces[turn % len(pieces)]
         stream.update(memoryview(data)[start : start + piece])
         start, turn = start + piece, turn + 1
-    assert stream.finish() == root(data)
+    assert root_of(stream.finish()) == root(data)
 
 
 def test_everything_that_is_said_changes_the_id():
@@ -86,54 +84,30 @@ def test_an_id_is_what_the_page_says(tmp_path):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(0, 150),  # rows, each of which may be a file
+    st.integers(0, 300_000),
     st.sampled_from([(), (1,), (3,), (257,)]),
-    st.sampled_from([16, 64, 1000, 1 << 20]),
-    st.sampled_from([1, 3, 1000]),
-    st.lists(st.integers(1, 100), min_size=1, max_size=3),
-    st.booleans(),
+    st.lists(st.integers(1, 200_000), min_size=1, max_size=3),
 )
-def test_ids_do_not_depend_on_chunks_shards_pieces_and_codec(
-    tmp_path_factory, rows, row_shape, chunk_bytes, chunks_per_shard, pieces, compressible
-):
-    random = numpy.random.default_rng(rows)
-    shape = (rows, *row_shape)
-    values = (
-        numpy.zeros(shape, numpy.int32)
-        if compressible
-        else random.integers(-9, 2**31 - 1, shape, numpy.int32)
-    )
-    ids = set()
-    for sizes in ({}, {"chunk_bytes": chunk_bytes, "shard_bytes": chunk_bytes * chunks_per_shard}):
-        cache = Cache(tmp_path_factory.mktemp("cache"))
-        with ArtifactWriter(cache, **sizes) as writer:
-            sink = writer.sink("int32", row_shape)
-            start = turn = 0
-            while start < rows:
-                piece = pieces[turn % len(pieces)]
-                sink.append(values[start : start + piece])
-                start, turn = start + piece, turn + 1
-            array = sink.close()
-            assert numpy.array_equal(numpy.asarray(array), values)
-            record = writer.publish(Traversal(algorithm="bfs", distance=array, vertex_count=3))
-        ids.add(record.id)
-        assert cache.check(record.id) is None
-        assert numpy.array_equal(numpy.asarray(cache.open(record.id).distance), values)
-    assert len(ids) == 1
-
-
-def test_both_codecs_are_used_and_do_not_change_the_id(tmp_path, monkeypatch):
-    values = numpy.arange(100_000, dtype=numpy.int64)
-    ids, codecs = set(), set()
-    for worth in (2.0, 0.0):
-        monkeypatch.setattr("gravel.pipeline.store.codecs.WORTH_COMPRESSING", worth)
-        cache = Cache(tmp_path / str(worth))
-        with cache.writer() as writer:
-            record = writer.publish(Traversal(algorithm="bfs", sources=values, vertex_count=1))
-        codecs.add(cache.open(record.id).sources.layout.codec)
-        ids.add(record.id)
-    assert codecs == {PLAIN, ZSTD}
-    assert len(ids) == 1
+def test_ids_do_not_depend_on_the_rows_that_came_together(tmp_path_factory, count, row_shape, pieces):
+    rows = count // math.prod(row_shape)
+    values = numpy.random.default_rng(rows).integers(-9, 2**31 - 1, (rows, *row_shape), numpy.int32)
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    with cache.writer() as writer:
+        whole = writer.publish(Traversal(algorithm="bfs", distance=values, vertex_count=3))
+    cache = Cache(tmp_path_factory.mktemp("cache"))
+    with cache.writer() as writer:
+        sink = writer.sink("int32", row_shape)
+        start = turn = 0
+        while start < rows:
+            piece = pieces[turn % len(pieces)]
+            sink.append(values[start : start + piece])
+            start, turn = start + piece, turn + 1
+        array = sink.close()
+        assert numpy.array_equal(numpy.asarray(array), values)
+        record = writer.publish(Traversal(algorithm="bfs", distance=array, vertex_count=3))
+    assert record.id == whole.id
+    assert cache.check(record.id) is None
+    assert numpy.array_equal(numpy.asarray(cache.open(record.id).distance), values)
 
 
 def test_byte_order_and_memory_order_do_not_change_the_id(tmp_path):
@@ -201,29 +175,6 @@ def test_a_value_that_does_not_fit_is_refused(tmp_path):
         assert numpy.asarray(sink.close()).tolist() == [1, 2**32 - 1]
         with pytest.raises(ValueError, match="closed"):
             sink.append(numpy.arange(2))
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    st.sampled_from([1, 2, 4, 8]),
-    st.lists(st.integers(0, 3000), max_size=3).map(tuple),
-    st.integers(8, 5000),
-    st.integers(1, 20),
-)
-def test_a_cut_fits_its_limits_and_divides_evenly(itemsize, row_shape, chunk_bytes, factor):
-    found = cut(itemsize, row_shape, chunk_bytes, chunk_bytes * factor)
-    assert itemsize * math.prod(found.chunk) <= max(chunk_bytes, itemsize)
-    assert itemsize * math.prod(found.shard) <= max(chunk_bytes * factor, itemsize)
-    assert all(shard % chunk == 0 for shard, chunk in zip(found.shard, found.chunk, strict=True))
-    layout = Layout("uint8", (5, *row_shape), found.chunk, found.shard, PLAIN)
-    assert read_layout(array_metadata(layout)) == layout
-
-
-def test_metadata_of_others_are_not_taken_for_ours():
-    text = array_metadata(Layout("int32", (5,), (5,), (5,), ZSTD))
-    for wrong in (text.replace(b"int32", b"int31"), text.replace(b'"end"', b'"start"'), b"{}", b"[", b"5"):
-        with pytest.raises((ValueError, KeyError)):
-            read_layout(wrong)
 
 
 def test_graph_kinds_stay_apart(tmp_path):

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.codecs import decode, encode
+from gravel.pipeline.store.faults import find_fault
 from gravel.pipeline.store.records import RECORD_FORMAT, ArtifactRecord, BrokenRecord, seal, unseal
-from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Traversal
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
@@ -41,28 +40,26 @@ def cache(tmp_path, told) -> Cache:
     return Cache(tmp_path, told.append)
 
 
-@pytest.fixture(scope="module", params=["zstd", "plain"])
-def chunked(request, tmp_path_factory) -> tuple[Cache, ArtifactRecord]:
-    """Several shards of several chunks each, in both codecs."""
-    random = numpy.random.default_rng(0)
-    values = random.integers(0, 9 if request.param == "zstd" else 2**32, 900, numpy.uint32)
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory) -> tuple[Cache, ArtifactRecord]:
+    """Several pieces, the last of which is shorter."""
+    values = numpy.random.default_rng(0).integers(0, 2**32, 600_000, numpy.uint32)
     cache = Cache(tmp_path_factory.mktemp("cache"), lambda message: None)
-    with ArtifactWriter(cache, chunk_bytes=400, shard_bytes=1200) as writer:
-        record = writer.publish(Traversal(algorithm="x", component=values, vertex_count=900))
-    assert cache.open(record.id).component.layout.codec == request.param
-    assert len(shards(record)) == 3
-    return cache, record
+    with cache.writer() as writer:
+        return cache, writer.publish(Traversal(algorithm="x", component=values, vertex_count=900))
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2), st.integers(0, 10**6), st.integers(0, 7))
-def test_a_flipped_bit_anywhere_in_the_data_is_never_served(chunked, shard, offset, bit):
-    cache, record = chunked
-    path = shards(record)[shard]
+@given(st.integers(0, 1), st.integers(0, 10**7), st.integers(0, 7))
+def test_a_flipped_bit_anywhere_in_the_data_is_never_served(pieces, file, offset, bit):
+    cache, record = pieces
+    path = shards(record)[file]
     good = path.read_bytes()
-    expected = numpy.asarray(cache.open(record.id).component)
+    expected = numpy.asarray(cache.open(record.id).component).copy()
     bad = bytearray(good)
     bad[offset % len(bad)] ^= 1 << bit
+    aside = path.with_name("aside")
+    path.rename(aside)
     path.write_bytes(bad)
     found = failed = None
     try:
@@ -70,16 +67,18 @@ def test_a_flipped_bit_anywhere_in_the_data_is_never_served(chunked, shard, offs
     except DamagedArtifact as error:
         failed = error.artifact_id
     finally:
-        path.write_bytes(good)
-    # Zstandard's frame header has unused bits; what is served is right in any case.
+        fault = find_fault(record)
+        aside.rename(path)
+    assert fault is not None
+    # What fills the file up, and the index, are not served.
     assert failed == record.id or numpy.array_equal(found, expected)
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2), st.integers(0, 10**6))
-def test_a_truncated_file_is_seen_by_its_size_and_by_reading(chunked, shard, length):
-    cache, record = chunked
-    path = shards(record)[shard]
+@given(st.integers(0, 1), st.integers(0, 10**7))
+def test_a_truncated_file_is_seen_by_its_size_and_by_reading(pieces, file, length):
+    cache, record = pieces
+    path = shards(record)[file]
     good = path.read_bytes()
     path.write_bytes(good[: length % len(good)])
     try:
@@ -98,13 +97,15 @@ def test_a_deleted_file_is_seen(cache):
         good = path.read_bytes()
         path.unlink()
         assert file.path in cache.check(record.id)
-        with pytest.raises(DamagedArtifact):
-            read_all(cache.open(record.id))
+        if file.path.count("/") != 1:  # arrays are read without their `zarr.json`
+            with pytest.raises(DamagedArtifact):
+                read_all(cache.open(record.id))
         path.write_bytes(good)
     assert cache.check(record.id) is None
 
 
-def test_a_flipped_byte_in_metadata_is_seen_when_opened(cache):
+def test_a_flipped_byte_in_metadata_is_seen(cache):
+    """In attributes when the artifact is opened; in what only Zarr reads when it is verified."""
     record = publish(cache, graph())
     for file in record.files:
         if file.path.endswith("zarr.json"):
@@ -112,8 +113,10 @@ def test_a_flipped_byte_in_metadata_is_seen_when_opened(cache):
             good = path.read_bytes()
             for offset in range(0, len(good), 37):
                 flip(path, offset)
-                with pytest.raises(DamagedArtifact):
-                    cache.open(record.id)
+                assert file.path in (find_fault(record) or "")
+                if file.path == "zarr.json":
+                    with pytest.raises(DamagedArtifact):
+                        cache.open(record.id)
                 path.write_bytes(good)
 
 
@@ -198,16 +201,7 @@ def test_seals_hold(body, data):
         unseal(bytes(changed))
 
 
-def test_a_chunk_whose_header_states_too_much_is_damaged():
-    chunk = bytes(range(200)) * 2
-    stored = bytearray(b"".join(encode("zstd", chunk)))
-    assert decode("zstd", bytes(stored), len(chunk)) == chunk
-    stored[4] ^= 0x80  # the frame header's descriptor: its content size takes eight bytes now
-    with pytest.raises(ValueError, match="a chunk"):
-        decode("zstd", bytes(stored), len(chunk))
-
-
-@pytest.mark.parametrize("stated", [None, "2"])
+@pytest.mark.parametrize("stated", [None, "3"])
 def test_a_record_of_an_unknown_format_is_not_read(cache, told, stated):
     publish(cache, graph())
     path = cache.root / "recipes" / f"{recipe().digest}.json"

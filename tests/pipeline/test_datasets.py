@@ -19,8 +19,8 @@ from gravel.pipeline.workflow.catalogue import read_catalogue
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.schema import workflow_schema
 from gravel.stages.stage import all_stages
-from tests.pipeline.range_server import FileServer
 from tests.pipeline.test_schema import check
+from tests.web_server import WebServer
 
 STAGES = """
 stages:
@@ -321,23 +321,23 @@ def test_what_does_not_fit_leaves_the_others(home: Path) -> None:
 
 
 def test_urls_are_downloaded_and_read_from_the_copy(home: Path) -> None:
-    with FileServer(b"1 2\n2 3\n") as server:
+    with WebServer(b"1 2\n2 3\n", ETag='"one"') as server:
         plan_of(home, f"{{web: {{url: '{server.address}/web.txt', vertices: 3, edges: 2}}}}")
         assert rows(run()[2]) == {"web": ("done", "")}
-        server.asked.clear()
+        server.requests.clear()
         assert rows(run()[2]) == {"web": ("unchanged", "")}
         assert {method for method, _ in server.asked} == {"HEAD"}
         asked = CliRunner().invoke(main, ["datasets", "ls", "--from", "w.yaml"])
         assert "here" in asked.output
         server.cuts = [2]
-        server.content, server.etag = b"1 2\n2 3\n3 1\n", '"two"'
+        server.files, server.headers["ETag"] = b"1 2\n2 3\n3 1\n", '"two"'
         _, told, _ = run()
         assert "the graph has 3 edges, and 2 are expected" in told
     assert rows(run()[2])["web"] == ("failed", "")  # offline: the copy is what is known
 
 
 def test_fetching_ahead(home: Path) -> None:
-    with FileServer(b"1 2\n2 3\n") as server:
+    with WebServer(b"1 2\n2 3\n", ETag='"one"') as server:
         (home / "datasets.yaml").write_text(
             f"datasets:\n  web: {{url: '{server.address}/web.txt', licence: CC0}}\n"
             f"  gone: {{url: '{server.address}/x.txt', sha256: {'f' * 64}}}\n"

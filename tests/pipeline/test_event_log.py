@@ -15,7 +15,7 @@ from gravel.pipeline.gc.collection import past_runs
 from gravel.pipeline.records.event_log import LOG
 from gravel.pipeline.records.past_runs import read_head, read_run
 from gravel.pipeline.records.record import RunRecord
-from gravel.pipeline.scheduler.executing import outline_of
+from gravel.pipeline.scheduler.execution import outline_of
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.light_stages import plan
 

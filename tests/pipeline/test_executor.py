@@ -18,7 +18,7 @@ import pytest
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.progress.events import Event
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count, plan_of, stage_run
@@ -316,7 +316,7 @@ CACHED = """
 import sys, time
 from pathlib import Path
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.progress.events import PlainReporter
 from tests.pipeline.light_stages import plan
 options = RunOptions(cache_root=Path(sys.argv[1]), cluster=sys.argv[2], reporter=PlainReporter())

@@ -20,7 +20,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.hardware import FAKE
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.workers.security import Tls, security, tls_of
 from gravel.pipeline.workers.software import refuse_other_versions

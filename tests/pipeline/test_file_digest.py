@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.core.errors import GravelError, NeedsContent, RequestError
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.datasets import file_digest
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.stages.stage import FileInput
@@ -146,29 +146,30 @@ def test_offline(tmp_path):
     assert "network" in caught.value.problems[0].hint
 
 
-def test_other_protocols_are_fetched_through_fsspec(tmp_path):
-    import fsspec
+@pytest.mark.parametrize(
+    ("url", "words", "hint"),
+    [
+        ("ftp://host/a.txt", "URLs of the kind ftp:// are not read: ftp://host/a.txt", "http(s)://"),
+        ("zip://a.txt::https://host/a.zip", "is a chain of file systems", "unpack it"),
+        ("simplecache::s3://bucket/a.txt", "is a chain of file systems", "unpack it"),
+        ("gcs://bucket/a.txt", "URLs of the kind gcs:// are not read", "gs://"),
+    ],
+)
+@pytest.mark.parametrize("sha256", [None, "AB" * 32])
+def test_urls_of_other_kinds_are_refused(tmp_path, url, words, hint, sha256):
+    with pytest.raises(RequestError) as refused:
+        FileDigests(tmp_path).digest(FileInput(url, sha256=sha256))
+    assert words in str(refused.value)
+    assert hint in (refused.value.problems[0].hint or "")
 
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/bucket/a.txt", b"1 2\n")
-    assert content_of(tmp_path, "memory://bucket/a.txt") == blake3(b"1 2\n").hexdigest()
-    memory.pipe("/bucket/a.txt", b"1 3\n")
-    assert content_of(tmp_path, "memory://bucket/a.txt") == blake3(b"1 3\n").hexdigest()
-    with pytest.raises(RequestError, match="cannot be reached"):
-        FileDigests(tmp_path).digest(FileInput("memory://bucket/none.txt"))
-    with pytest.raises(RequestError, match="cannot be asked for"):
-        FileDigests(tmp_path).digest(FileInput("nosuchprotocol://bucket/a.txt"))
 
-
-def content_of(root: Path, url: str) -> str:
-    """Digest what a URL leads to, as a run does: asking again until it is fetched."""
-    digests = FileDigests(root, fetch=True)
-    while True:
-        try:
-            return digests.digest(FileInput(url))
-        except NeedsContent:
-            assert digests.fetches is not None
-            digests.fetches.wait(0, 5.0)
+@pytest.mark.parametrize(
+    "url", ["s3://bucket", "s3://me:word@bucket/a.txt", "gs://bucket/a?b=word", "az:///a"]
+)
+def test_urls_of_objects_have_one_form(tmp_path, url):
+    with pytest.raises(RequestError, match="is not written like") as refused:
+        FileDigests(tmp_path).digest(FileInput(url))
+    assert "word" not in str(refused.value).replace("password", "")
 
 
 def test_what_is_no_file_is_refused_and_never_opened(tmp_path):

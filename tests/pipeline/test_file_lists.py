@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import fsspec
 import pytest
 
 from gravel.pipeline.datasets.file_lists import expanded
 from gravel.stages.errors import StageError
+from tests.stages.remote.cloud_server import cloud_server
 
 
 def test_a_folder_leaves_out_what_writers_leave_beside_parts(tmp_path):
@@ -41,11 +41,51 @@ def test_a_name_with_the_signs_of_a_pattern_is_a_name(tmp_path):
     assert expanded([str(odd)]) == (str(odd),)
 
 
-def test_files_elsewhere_are_listed():
-    system = fsspec.filesystem("memory")
-    for name in ("a.txt", "b.txt", "c.csv"):
-        system.pipe(f"/many/{name}", b"1 2\n")
-    assert expanded(["memory://many/*.txt"]) == ("memory://many/a.txt", "memory://many/b.txt")
-    assert len(expanded(["memory://many/"])) == 3
-    with pytest.raises(StageError, match="files cannot be listed over HTTP"):
-        expanded(["http://127.0.0.1/parts/*.csv"])
+@pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
+def test_files_in_a_store_are_listed(scheme, monkeypatch):
+    pytest.importorskip("obstore")
+    with cloud_server() as (cloud, environment):
+        for name, text in environment.items():
+            monkeypatch.setenv(name, text)
+        keys = (
+            "many/a.txt",
+            "many/b.txt",
+            "many/c.csv",
+            "many/_SUCCESS",
+            "many/_log/0.json",
+            "many/day=1/d.txt",
+        )
+        cloud.objects.update(dict.fromkeys((*keys, "manyfold/e.txt"), b"1 2\n"))
+        bucket = f"{scheme}://bucket/"
+        for pattern, names in {
+            "many/*.txt": ["many/a.txt", "many/b.txt"],
+            "many/[bc].*": ["many/b.txt", "many/c.csv"],
+            "*/a.txt": ["many/a.txt"],
+            "**/*.txt": ["many/a.txt", "many/b.txt", "many/day=1/d.txt", "manyfold/e.txt"],
+            "many/day=*": ["many/day=1/d.txt"],
+            "many/": ["many/a.txt", "many/b.txt", "many/c.csv", "many/day=1/d.txt"],
+        }.items():
+            assert expanded([bucket + pattern]) == tuple(bucket + name for name in names)
+        with pytest.raises(StageError, match=f"no file matches '{bucket}none/"):
+            expanded([f"{bucket}none/*.txt"])
+        monkeypatch.setenv("PLACE", "many")
+        with pytest.raises(StageError, match="where a part of the URL is a variable"):
+            expanded([bucket + "${env:PLACE}/*.txt"])
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("http://127.0.0.1/parts/*.csv", "files cannot be listed over HTTP"),
+        ("ftp://127.0.0.1/parts/*.csv", "URLs of the kind ftp:// are not read"),
+        ("zip://*.csv::http://127.0.0.1/parts.zip", "is a chain of file systems"),
+    ],
+)
+def test_what_cannot_be_listed_is_refused(url, message):
+    with pytest.raises(StageError, match=message):
+        expanded([url])
+
+
+def test_a_pattern_of_a_file_url_is_one_of_paths(tmp_path):
+    (tmp_path / "a.txt").write_text("1 2\n")
+    assert expanded([f"file://{tmp_path}/*.txt"]) == (str(tmp_path / "a.txt"),)

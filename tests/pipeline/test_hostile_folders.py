@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.store import s3
+from gravel.pipeline.store import bucket
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.records import seal, unseal
-from gravel.pipeline.store.s3 import open_remote
 from tests.drills.gravel import PROGRAM, environment
 from tests.pipeline.other_user import OTHER, needs_root
 from tests.pipeline.remote_case import URL, places, put_graph
@@ -257,9 +257,9 @@ def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None
 
 
 RECORDS: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a huge shape": (huge_shape, "shards, and its manifest does not name them"),
+    "a huge shape": (huge_shape, "and its dtype and shape make"),
     "metadata of 20 GiB": (stated("zarr.json", 20 << 30), "its metadata have more than 67,108,864 bytes"),
-    "a shard of 20 GiB": (stated("column_indices/c/0", 20 << 30), "more than its shape and dtype allow"),
+    "an array of 20 GiB": (stated("column_indices/c/0", 20 << 30), "and its dtype and shape make"),
     "many axes": (
         changed(lambda body: body["arrays"].update(more=["int64", [2**62] * 100_000])),
         "its values are not those of an artifact's record",
@@ -320,14 +320,14 @@ def test_a_large_object_in_a_store_is_not_read(places, monkeypatch, name):
     one = places("one")
     record = put_graph(one)
     put_graph(one, "other", 500)
-    target = open_remote(URL)
+    target = open_bucket(URL)
     text = {"recipes": f"recipes/{recipe('one').digest}.json", "artifacts": f"artifacts/{record.id}.json"}[
         name
     ]
     body = target.get(text)
     assert body is not None
     target.put(text, body + b" " * 200_000)
-    monkeypatch.setattr(s3, "MAX_RECORD_BYTES", 150_000)
+    monkeypatch.setattr(bucket, "MAX_RECORD_BYTES", 150_000)
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is None
     (said,) = two.told
@@ -340,11 +340,11 @@ def test_a_large_object_in_a_store_is_not_read(places, monkeypatch, name):
 def test_a_large_object_in_a_store_costs_itself(world, line, monkeypatch):
     world.run(world.cache("one"))
     assert world.call("cache", "push", "s3://bucket/shared", "--cache", world.cache("one")).exit_code == 0
-    target = open_remote("s3://bucket/shared")
+    target = open_bucket("s3://bucket/shared")
     names = target.names("artifacts")
     large = f"artifacts/{names[0]}"
     target.put(large, b" " * 200_000)
-    monkeypatch.setattr(s3, "MAX_RECORD_BYTES", 150_000)
+    monkeypatch.setattr(bucket, "MAX_RECORD_BYTES", 150_000)
     pulled = world.call("cache", "pull", "s3://bucket/shared", "--cache", world.cache("two"), "--json")
     assert pulled.exit_code == 1
     moved = json.loads(pulled.stdout)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers import hand_over

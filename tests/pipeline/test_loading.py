@@ -14,8 +14,8 @@ import pytest
 from gravel.kernels import cuda
 from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.core.memory import Capacity
-from gravel.pipeline.scheduler import loading_here
-from gravel.pipeline.scheduler.loading_here import LoadingHere
+from gravel.pipeline.scheduler import cluster_start
+from gravel.pipeline.scheduler.cluster_start import LoadingHere
 from gravel.pipeline.scheduler.machine import RunEnvironment, decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.loading import load
@@ -86,8 +86,8 @@ def test_no_context_is_made_where_no_stage_needs_one(
     seen: list[str], monkeypatch: pytest.MonkeyPatch, cluster: str, backend: str
 ) -> None:
     loaded: list[str] = []
-    monkeypatch.setattr(loading_here, "load", lambda: loaded.append("load"))
-    monkeypatch.setattr(loading_here, "load_dask", lambda: loaded.append("dask"))
+    monkeypatch.setattr(cluster_start, "load", lambda: loaded.append("load"))
+    monkeypatch.setattr(cluster_start, "load_dask", lambda: loaded.append("dask"))
     loading = LoadingHere(environment(cluster, backend, seen), PLAN, Spans(kept=False))
     loading.expect_work()
     wait()

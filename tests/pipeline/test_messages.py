@@ -13,7 +13,7 @@ import pytest
 from gravel.pipeline.core.errors import MAX_MESSAGE, on_one_line, shown
 from gravel.pipeline.progress.events import PlainReporter
 from gravel.pipeline.records.past_runs import read_run
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.stages.errors import StageError
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run

@@ -13,12 +13,12 @@ from gravel.pipeline.cli.cache import command
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.gc.collection import collect
 from gravel.pipeline.records.past_runs import list_runs
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.objects import Folder, RemoteError
 from gravel.pipeline.store.records import ArtifactRecord
-from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 
@@ -42,7 +42,7 @@ def call(*arguments: str) -> Any:
 
 
 def opened(place: str) -> Any:
-    return open_remote(place) if place == URL else Folder(Path(place))
+    return open_bucket(place) if place == URL else Folder(Path(place))
 
 
 def chain(cache: Cache) -> list[ArtifactRecord]:
@@ -126,7 +126,7 @@ def test_damage_is_told_and_not_copied(tmp_path, place):
     folder = json.loads(held)["data"]
     name = f"data/{folder}/{max(records[0].files, key=lambda file: file.size).path}"
     if place == URL:
-        open_remote(place).put(name, b"")
+        open_bucket(place).put(name, b"")
     else:
         (Path(place) / name).write_bytes(b"")
     moved = call("pull", place, "--cache", str(laptop.root))

@@ -136,7 +136,7 @@ def test_nor_one_that_somebody_else_made_or_can_exchange(root, tmp_path, whose):
 @needs_root
 def test_a_run_does_not_empty_what_others_link_to(root, tmp_path):
     """The scratch of runs that died is removed: a link there could have had a home folder removed."""
-    from gravel.pipeline.scheduler.executing import sweep
+    from gravel.pipeline.scheduler.execution import sweep
 
     (root / "scratch").symlink_to(tmp_path / "secret")
     os.chown(root / "scratch", OTHER, OTHER, follow_symlinks=False)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.core.memory import HOST_MEMORY
+from gravel.pipeline.scheduler.node import NONE_YET, Attempt
 from gravel.pipeline.scheduler.placement import Placement
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.stages.stage import Need
@@ -32,7 +33,7 @@ def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster:
 def node(*, timed: bool = True) -> Any:
     stage = SimpleNamespace(ranks=None, is_timed=lambda parameters: parameters.timed)
     run = SimpleNamespace(stage=stage, upstream=(), parameters=SimpleNamespace(timed=timed))
-    return SimpleNamespace(run=run, parameters=None, worker_slots=frozenset())
+    return SimpleNamespace(run=run, parameters=None, attempt=NONE_YET)
 
 
 def flexible(**more: Any) -> Need:
@@ -106,9 +107,8 @@ def test_each_host_has_its_own_memory(source: str, free: int) -> None:
         choice = made.choose(each, need, 0)
         if choice is None:
             break
-        each.worker_slot, each.rank_group = choice.worker_slot, ()
-        each.worker_slots = frozenset({choice.worker_slot})
-        made.take(each, need)
+        each.attempt = Attempt(1, need, worker_slot=choice.worker_slot)
+        made.take(each)
         busy.append(each)
         hosts.append(made._hosts[choice.worker_slot])
     # Three slots: with 12 GiB a host takes one run of 9 GiB, with 30 GiB as many as it has slots.

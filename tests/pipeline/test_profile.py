@@ -15,7 +15,7 @@ from gravel.pipeline.cli.run import profile_text
 from gravel.pipeline.progress.events import Event, Reporter
 from gravel.pipeline.records.profile import WHAT, brought, chrome_trace, profiles, whole_run
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.hand_over import DISK, HOST, IPC
 from gravel.pipeline.workers.stage_run import run_stage

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from io import FileIO
 from pathlib import Path
 
 import numpy
@@ -17,7 +16,6 @@ import pytest
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import LocalFiles
-from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.stages.artifacts import Traversal
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
 
@@ -159,9 +157,9 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
         algorithm="x", component=numpy.random.default_rng(0).integers(0, 9**9, 10**6), vertex_count=1
     )
     for target in (
-        "gravel.pipeline.store.whole_array._write_all",
+        "gravel.pipeline.store.sink.write_at",
         "os.fsync",
-        "gravel.pipeline.store.whole_array.sync_file",
+        "gravel.pipeline.store.sink.sync_file",
         "gravel.pipeline.store.writer._write",
     ):
         with monkeypatch.context() as patch:
@@ -225,20 +223,18 @@ def test_create_is_exclusive_and_replace_is_whole(tmp_path):
 def test_no_file_stays_open_where_the_result_is_there_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from gravel.pipeline.store import whole_array
+    fsync = os.fsync
 
-    files: list[FileIO] = []
-    sync = whole_array._sync
-
-    def slowly(file: FileIO) -> None:
-        files.append(file)
+    def slowly(handle: int) -> None:
         time.sleep(0.02)
-        sync(file)
+        fsync(handle)
 
-    monkeypatch.setattr(whole_array, "_sync", slowly)
+    monkeypatch.setattr(os, "fsync", slowly)
     cache = Cache(tmp_path / "cache")
     for _ in range(2):
-        with ArtifactWriter(cache, chunk_bytes=64, shard_bytes=64) as writer:
-            writer.publish(graph())
-    assert len(files) > 8
-    assert all(file.closed for file in files)
+        with cache.writer() as writer:
+            sink = writer.sink("uint32")
+            sink.append(numpy.arange(1 << 18, dtype=numpy.uint32))
+            writer.publish(Traversal(algorithm="x", component=sink.close(), vertex_count=1))
+    names = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    assert not [name for name in names if name.is_relative_to(tmp_path)]

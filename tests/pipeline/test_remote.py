@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from gravel.pipeline.cli.show import command as show
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.gc.collection import Policy, collect
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.objects import RemoteError
-from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.remote_case import URL, places, put_graph, run
 from tests.pipeline.s3_server import ask, assert_whole
 from tests.pipeline.samples import equal, graph, publish, recipe
@@ -35,7 +35,7 @@ def objects() -> list[str]:
     return sorted(
         f"{folder}/{name}"
         for folder in ("recipes", "artifacts", "data")
-        for name in open_remote(URL).below(folder)
+        for name in open_bucket(URL).below(folder)
     )
 
 
@@ -95,7 +95,7 @@ def test_two_machines_that_push_the_same_leave_it_once(places, line):
     for thread in threads:
         thread.join()
     assert_whole(URL)
-    target = open_remote(URL)
+    target = open_bucket(URL)
     assert len(target.names("artifacts")) == len(target.names("data")) == len(target.names("recipes")) == 1
 
 
@@ -117,7 +117,7 @@ def test_names_that_lead_outside_are_refused(places):
 
     one = places("one")
     record = put_graph(one)
-    target = open_remote(URL)
+    target = open_bucket(URL)
     body = unseal(target.get(f"artifacts/{record.id}.json") or b"")
     body.pop("seal", None)
     body["files"][0][0] = "../../../outside"
@@ -175,42 +175,42 @@ def test_credentials_of_a_profile(places, line, tmp_path, monkeypatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_PROFILE", "lab")
-    open_remote(URL).put("a", b"1")
-    assert open_remote(URL).get("a") == b"1"
+    open_bucket(URL).put("a", b"1")
+    assert open_bucket(URL).get("a") == b"1"
 
     def expired(self: object) -> None:
         raise UnauthorizedSSOTokenError
 
     monkeypatch.setattr(Boto3CredentialProvider, "__call__", expired)
     with pytest.raises(RemoteError, match="no valid credentials: UnauthorizedSSOTokenError: The SSO session"):
-        open_remote(URL).get("a")
+        open_bucket(URL).get("a")
     monkeypatch.setenv("AWS_PROFILE", "other")
     with pytest.raises(RequestError, match="other"):
-        open_remote(URL)
+        open_bucket(URL)
 
 
 def test_what_is_wrong_with_a_store_is_said(places, line, server, monkeypatch):
     with pytest.raises(RemoteError, match="there is no bucket 'elsewhere' at"):
-        open_remote("s3://elsewhere/x").get("a")
+        open_bucket("s3://elsewhere/x").get("a")
     with pytest.raises(RemoteError, match="there is no bucket 'elsewhere' at"):
-        open_remote("s3://elsewhere/x").names("recipes")
+        open_bucket("s3://elsewhere/x").names("recipes")
     ask(server, "moto-api/reset-auth", b"0", "POST")
     try:
         with pytest.raises(RemoteError, match="refuses: InvalidAccessKeyId") as refused:
-            open_remote(URL).put("a", b"1")
+            open_bucket(URL).put("a", b"1")
         assert "AWS_ACCESS_KEY_ID" in (refused.value.problems[0].hint or "")
     finally:
         ask(server, "moto-api/reset-auth", b"inf", "POST")
     line.cut()
     with pytest.raises(RemoteError, match="cannot be reached: ") as cut:
-        open_remote(URL).get("a")
+        open_bucket(URL).get("a")
     assert "Debug" not in str(cut.value)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     with pytest.raises(RequestError, match="no credentials are known"):
-        open_remote(URL)
+        open_bucket(URL)
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(RequestError, match="needs the package obstore"):
-        open_remote(URL)
+        open_bucket(URL)

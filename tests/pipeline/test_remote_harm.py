@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.s3 import open_remote
-from tests.pipeline.remote_case import URL, places, put_graph, run
+from tests.pipeline.remote_case import URL, many_arrays, places, put, put_graph, run
 from tests.pipeline.s3_server import assert_whole
 from tests.pipeline.samples import equal, graph, provenance, recipe
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
@@ -30,9 +30,9 @@ __all__ = ["places"]
 )
 def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, line, parts):
     one = places("one")
-    put_graph(one, "first", 50)
+    put(one, "first", many_arrays(50))
     before = line.passed
-    record = put_graph(one, "second", 12_000)
+    record = put(one, "second", many_arrays(12_000))
     whole = line.passed - before
     assert whole > record.bytes_on_disk
 
@@ -40,10 +40,10 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         name = f"cut at {part}"
         vertices = 12_000 + int(1000 * part)
         line.cut(after=int(part * whole))
-        cut = put_graph(one, name, vertices)
+        cut = put(one, name, many_arrays(vertices))
         line.mend()
         assert_whole(URL)
-        assert open_remote(URL).get(f"recipes/{recipe(name).digest}.json") is None
+        assert open_bucket(URL).get(f"recipes/{recipe(name).digest}.json") is None
         assert one.cache.remote.pending() == [recipe(name).digest]
         assert "not in s3://bucket/caches/one yet, but kept here: 1 result" in one.told[-1]
         assert one.cache.check(cut.id) is None
@@ -57,7 +57,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         assert_whole(URL)
     two = places("two")
     assert two.cache.look_up(recipe(name).digest) is not None
-    assert equal(two.cache.open(cut.id), graph(vertices))
+    assert equal(two.cache.open(cut.id), many_arrays(vertices))
 
 
 def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
@@ -65,7 +65,7 @@ def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
     script = (
         "import sys; from gravel.pipeline.store.cache import Cache\n"
         "from tests.pipeline.samples import graph, publish\n"
-        "import gravel.pipeline.store.s3; gravel.pipeline.store.s3.RETRIES = 50\n"
+        "import gravel.stages.remote.object_store as store; store.RETRIES = 50\n"
         "cache = Cache(sys.argv[1]); publish(cache, graph(12_000), 'killed'); print('made', flush=True)\n"
         "cache.finish_pushes()"
     )
@@ -103,14 +103,14 @@ def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatc
 def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
     one = places("one")
     record = put_graph(one)
-    target = open_remote(URL)
+    target = open_bucket(URL)
     shard = max(record.files, key=lambda file: file.size)
     name = f"data/{record.path.name}/{shard.path}"
     target.put(name, b"x" * shard.size)
 
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is not None
-    with pytest.raises(DamagedArtifact, match="is not what was written"):
+    with pytest.raises(DamagedArtifact, match="are not what was written"):
         two.cache.open(record.id)
     two.cache.quarantine(record.id, "as the driver does")
     assert two.cache.check(record.id) == "it has no record in the cache"
@@ -129,7 +129,7 @@ def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
 def test_a_recipe_whose_artifact_is_gone_from_the_store_is_computed_again(places):
     one = places("one")
     record = put_graph(one)
-    open_remote(URL).remove([f"artifacts/{record.id}.json"])
+    open_bucket(URL).remove([f"artifacts/{record.id}.json"])
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is None
     assert two.told == []

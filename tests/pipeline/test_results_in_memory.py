@@ -13,7 +13,7 @@ import pytest
 
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.writer import ArtifactWriter

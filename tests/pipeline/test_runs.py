@@ -12,7 +12,7 @@ import pytest
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.past_runs import find_run, last_report, list_runs, read_run, stage_log
 from gravel.pipeline.records.record import RunRecord, log_name, new_run_id
-from gravel.pipeline.scheduler.executing import outline_of
+from gravel.pipeline.scheduler.execution import outline_of
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 

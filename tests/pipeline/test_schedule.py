@@ -1,4 +1,4 @@
-"""`gravel schedule` and its service: what people type, what they are told, what gets started."""
+"""`gravel schedule` and its passes: what people type, what they are told, what gets started."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
+from gravel.pipeline.cli.schedule import _units
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.schedule import service
+from gravel.pipeline.schedule import ticker
 from gravel.pipeline.schedule.job_store import Claim, JobStore
-from gravel.pipeline.schedule.policy import State, Waiting
-from gravel.pipeline.schedule.service import Service
+from gravel.pipeline.schedule.policy import State
+from gravel.pipeline.schedule.ticker import Ticker
 from gravel.pipeline.schedule.times import from_iso
-from gravel.pipeline.schedule.units import cron_line, service_units, timer_units
 from tests.pipeline.schedule_case import job_of
 from tests.pipeline.tiny_stages import ADD, MAKE
 
@@ -65,7 +65,7 @@ def test_add_list_remove(file: Path):
     assert added.stdout.startswith(f"sums-of-numbers: {file}, next at ")
     assert added.stdout.count("03:00 CE") == 3
     job = JobStore(file.parent / "cache").job("sums-of-numbers")
-    assert (job.zone, job.time_limit, job.catch_up, job.overlap) == ("Europe/Berlin", 7200.0, "once", "skip")
+    assert (job.zone, job.time_limit, job.hooks) == ("Europe/Berlin", 7200.0, ("failure",))
     words = ["run", str(file), "--set", "value=2", "-q", "--cache", "/c"]
     assert job.words("/c") == words
     (line,) = gravel("list").stdout.splitlines()[1:]
@@ -93,7 +93,9 @@ def test_add_list_remove(file: Path):
         (["--jitter", "1 hour"], "'1 hour' is no duration", ""),
         (["--time-limit", "0s"], "--time-limit is no time at all", "leave it out"),
         (["--on-change", "ftp://x"], "--on-change 'ftp://x' is no address", "http"),
-        (["--catch-up", "some"], "'some' is not one of", ""),
+        (["--catch-up", "none"], "--catch-up cannot be chosen any more: due times", "leave --catch-up out"),
+        (["--overlap=queue"], "a run at work is not doubled", "leave --overlap out"),
+        (["--", "--on-change=true"], "--on-change stands behind `--`", "put it before"),
         (["--", "--clustr", "inline"], "no such option '--clustr'", ""),
         (["--", "--only", "smu"], "there is no entry 'smu'", "did you mean 'sum'?"),
         (["--", "--cache", "x"], "--cache stands behind `--`", "put it before"),
@@ -122,6 +124,7 @@ def test_wrong_times_and_files(file: Path):
     assert result.exit_code == 2
     assert "there is no workflow file sums.yaml" in result.stderr
     assert "did you mean sum.yaml?" in result.stderr
+    assert "hooks are set when a job is added" in gravel("hooks", "sums").stderr
     for verb in ("list", "remove"):
         result = gravel(verb, "nothing")
         assert (result.exit_code, "there is no schedule 'nothing'" in result.stderr) == (2, True)
@@ -131,53 +134,49 @@ def test_the_list_tells_what_became_of_the_runs(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     store, job = JobStore(tmp_path / "cache"), job_of(created=float(NOON))
     store.add(job)
-    failed = Claim("j", NOON, 2, NOON, 1, "h", "failed", NOON + 9, 8.5, "r", 1, "sum: it broke", again=True)
+    failed = Claim("j", NOON, 2, NOON, 1, "h", "failed", NOON + 9, 8.5, "r", 1, again=True)
+    failed.problem = "sum: it broke"
     failed.hooks = [{"event": "failure", "hook": "true", "problem": "no answer"}]
     store.claim(failed)
-    store.write_state(
-        job, State(NOON, (Waiting(NOON), Waiting(NOON + 1)), last=failed.name, missed=3, skipped=1)
-    )
+    store.write_state(job, State(NOON, NOON, last=failed.name, skipped=4))
     told = gravel("list", "j").stdout
-    assert "overdue     no service looks after it" in told
+    assert "overdue     nothing looks after it" in told
     assert "Fri 2026-11-20 12:00 UTC (attempt 2)  r  failed in 8.50 s, runs again: sum: it broke" in told
     assert "failure hook true: no answer" in told
-    assert "3 missed, 1 skipped" in told
-    assert "failed in 8.50 s, runs again: sum: it broke; 2 waiting; overdue" in gravel("list").stdout
+    assert "skipped     4 due times" in told
+    assert "failed in 8.50 s, runs again: sum: it broke; waiting to run; overdue" in gravel("list").stdout
     (tmp_path / "cache" / "schedules" / "j" / "job.json").write_text("{")
     assert "cannot be read" in gravel("list").stderr
 
 
-class Supervisor:
-    """Stands for the process of a supervisor."""
+class Process:
+    """Stands for the process of a run."""
+
+    pid = 0
 
     def __init__(self) -> None:
         self.returncode: int | None = None
-        self.told = 0
 
     def poll(self) -> int | None:
         return self.returncode
 
-    def terminate(self) -> None:
-        self.told += 1
-        self.returncode = 130
-
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Supervisor]]:
-    found: list[tuple[str, Supervisor]] = []
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Process]]:
+    found: list[tuple[str, Process]] = []
 
     def start(root: Path, name: str) -> Any:
-        found.append((name, Supervisor()))
+        found.append((name, Process()))
         return found[-1][1]
 
-    monkeypatch.setattr(service, "start_supervisor", start)
+    monkeypatch.setattr(ticker, "start_run", start)
     return found
 
 
-def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str, Supervisor]]):
+def test_what_is_due_is_started(tmp_path: Path, started: list[tuple[str, Process]]):
     now, said = float(NOON), list[str]()
     store = JobStore(tmp_path)
-    serves = Service(tmp_path, clock=lambda: now, say=said.append)
+    serves = Ticker(tmp_path, clock=lambda: now, say=said.append)
     assert serves._pass() == float("inf")
     store.add(job_of(name="a", created=now))
     store.add(job_of(name="b", cron="30 * * * *", created=now))
@@ -190,10 +189,10 @@ def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str,
     assert serves._pass() == NOON + 3600
     assert [name for name, _ in started] == ["b"]
     serves._pass()
-    assert len(started) == 1, "its supervisor was started"
-    another = Service(tmp_path, clock=lambda: now, say=said.append)
+    assert len(started) == 1, "its process was started"
+    another = Ticker(tmp_path, clock=lambda: now, say=said.append)
     another._pass()
-    assert [name for name, _ in started] == ["b", "b"], "supervisors agree which of them is the one"
+    assert [name for name, _ in started] == ["b", "b"], "the processes agree which of them is the one"
     started[0][1].returncode = 1
     serves._pass()
     serves._pass()
@@ -204,14 +203,14 @@ def test_the_service_starts_what_is_due(tmp_path: Path, started: list[tuple[str,
     assert [name for name, _ in started] == ["b", "b", "a"]
 
 
-def test_the_service_sees_the_clock_jump(tmp_path: Path, started: list[tuple[str, Supervisor]]):
+def test_the_clock_jumps(tmp_path: Path, started: list[tuple[str, Process]]):
     now, said = float(NOON), list[str]()
     store, job = JobStore(tmp_path), job_of(created=now)
     store.add(job)
-    serves = Service(tmp_path, clock=lambda: now, say=said.append)
+    serves = Ticker(tmp_path, clock=lambda: now, say=said.append)
     now += 10 * 86400
     assert serves._pass() == now + 3600
-    assert store.state(job).waiting == (Waiting(int(now)),)
+    assert store.state(job).waiting == int(now)
     assert "missed" in said[-1]
     store.write_state(job, State(int(now)))
     now = NOON + 1800.0
@@ -221,12 +220,10 @@ def test_the_service_sees_the_clock_jump(tmp_path: Path, started: list[tuple[str
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_tick_stays_until_its_runs_are_over(
-    tmp_path: Path, started: list[tuple[str, Supervisor]], code: int
-):
+def test_a_tick_stays_until_its_runs_are_over(tmp_path: Path, started: list[tuple[str, Process]], code: int):
     store, job = JobStore(tmp_path), job_of(created=NOON - 3600.0)
     store.add(job)
-    assert Service(tmp_path, clock=lambda: NOON - 1.0, say=print).tick() == 0
+    assert Ticker(tmp_path, clock=lambda: NOON - 1.0, say=print).tick() == 0
     assert started == []
 
     def end() -> None:
@@ -235,22 +232,30 @@ def test_a_tick_stays_until_its_runs_are_over(
 
     timer = threading.Timer(0.3, end)
     timer.start()
-    assert Service(tmp_path, clock=lambda: NOON + 1.0, say=print).tick() == code
+    assert Ticker(tmp_path, clock=lambda: NOON + 1.0, say=print).tick() == code
     timer.join()
     assert len(started) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_service_that_is_told_to_stop(
-    tmp_path: Path, started: list[tuple[str, Supervisor]], number: signal.Signals
+def test_one_that_is_told_to_stop_interrupts_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ):
+    code = "import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: raise SystemExit(130)"
+    runs: list[subprocess.Popen[bytes]] = []
+
+    def start(root: Path, name: str) -> subprocess.Popen[bytes]:
+        runs.append(subprocess.Popen([sys.executable, "-c", code], start_new_session=True))
+        return runs[-1]
+
+    monkeypatch.setattr(ticker, "start_run", start)
     JobStore(tmp_path).add(job_of(created=NOON - 3600.0))
     before = signal.getsignal(number)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), number))
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), number))
     timer.start()
-    assert Service(tmp_path, clock=lambda: NOON + 1.0, say=print).serve() == 130
+    assert Ticker(tmp_path, clock=lambda: NOON + 1.0, say=print).serve() == 130
     timer.join()
-    assert [supervisor.told for _, supervisor in started] == [1]
+    assert [run.returncode for run in runs] == [130]
     assert signal.getsignal(number) is before
 
 
@@ -270,20 +275,15 @@ def test_unit_files(file: Path):
 
 
 def test_unit_files_quote_what_needs_it():
-    odd = '/a b/100%/$x"y\\'
-    line = next(
-        each
-        for each in service_units(["g"], odd, system=True)["gravel-schedule.service"].split("\n")
-        if "ExecStart" in each
-    )
-    assert line == r'ExecStart=g schedule run --cache "/a b/100%%/$$x\"y\\"'
-    assert cron_line(["g"], odd) == "* * * * * g schedule tick --cache '/a b/100\\%/$x\"y\\'\n"
+    text = _units(["g", '/a b/100%/$x"y\\'], "/100%", False, "default.target")["gravel-schedule.service"]
+    assert r'ExecStart=g "/a b/100%%/$$x\"y\\"' + "\n" in text
+    assert "schedules of /100%%\n" in text
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
 def test_systemd_takes_the_unit_files(tmp_path: Path):
-    program = [sys.executable]
-    for units in (service_units(program, "/c d", system=False), timer_units(program, "/c%d")):
+    for timed in (False, True):
+        units = _units([sys.executable, "/c d"], "/c%d", timed, "default.target")
         for name, text in units.items():
             (tmp_path / name).write_text(text)
         ended = subprocess.run(
@@ -307,14 +307,14 @@ finally:
     print(sorted(set(heavy) & set(sys.modules)), file=sys.stderr)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "--catch-up" in ended.stdout
+    assert "--on-success" in ended.stdout
     assert ended.stderr.strip() == "[]"
 
 
 def test_every_subcommand_has_help():
     group = main.get_command(click.Context(main), "schedule")
     assert isinstance(group, click.Group)
-    assert set(group.commands) == {"add", "hooks", "list", "remove", "run", "tick", "unit"}
+    assert set(group.commands) == {"add", "list", "remove", "run", "tick", "unit"}
     for name in group.commands:
         assert CliRunner().invoke(main, ["schedule", name, "--help"]).exit_code == 0
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.plan.model import Plan, StageRun
-from gravel.pipeline.scheduler import attempts, driver
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler import attempts
+from gravel.pipeline.scheduler import run as run_module
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -57,7 +58,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Nodes]:
         found.append(Nodes(plan))
         return found[-1]
 
-    monkeypatch.setattr(driver, "Nodes", nodes)
+    monkeypatch.setattr(run_module, "Nodes", nodes)
     return found
 
 
@@ -88,13 +89,13 @@ def test_each_edge_is_looked_at_a_few_times(
 def test_a_long_chain_of_results_in_memory_is_asked_for_at_once() -> None:
     nodes = Nodes(plan_of(*unkept(5000)))
     for node in nodes:
-        node.ids = (node.key,)
-        node.state = KNOWN
+        nodes.identify(node, (node.key,))
+        nodes.move(node, KNOWN)
     last = nodes["a4999"]
-    last.state = WANTED
+    nodes.move(last, WANTED)
     assert {node.state for node in nodes} == {WANTED}
     assert [node.key for node in nodes.ready.nodes()] == ["a0"]
-    nodes["a0"].state = DONE
+    nodes.move(nodes["a0"], DONE)
     assert [node.key for node in nodes.ready.nodes()] == ["a1"]
 
 
@@ -107,17 +108,17 @@ def test_what_reads_results_in_memory_comes_first() -> None:
     ]
     nodes = Nodes(plan_of(*runs))
     for node in nodes:
-        node.ids = (node.key,)
-    nodes["a"].state = DONE
-    nodes["a"].resident_at = "here"
-    nodes["c"].state = DONE
+        nodes.identify(node, (node.key,))
+    nodes.move(nodes["a"], DONE)
+    nodes.set_resident(nodes["a"], "here")
+    nodes.move(nodes["c"], DONE)
     for key in "bd":
-        nodes[key].state = WANTED
+        nodes.move(nodes[key], WANTED)
     taken: list[str] = []
 
     def take(node: Any, others: int) -> None:
         taken.append(node.key)
-        node.state = DONE
+        nodes.move(node, DONE)
 
     nodes.ready.offer(take, lambda: True, patient=False)
     assert taken == ["d", "b"]
@@ -127,10 +128,11 @@ def test_what_reads_results_in_memory_comes_first() -> None:
 def test_a_lost_result_takes_its_readers_out_of_the_queue() -> None:
     nodes = Nodes(plan_of(stage_run("a", MAKE), stage_run("b", ADD, "a")))
     a, b = nodes["a"], nodes["b"]
-    a.ids, a.state = ("x",), DONE
-    b.state = WANTED
+    nodes.identify(a, ("x",))
+    nodes.move(a, DONE)
+    nodes.move(b, WANTED)
     assert nodes.ready.nodes() == [b]
-    a.state = WANTED
+    nodes.move(a, WANTED)
     assert nodes.ready.nodes() == [a]
-    a.state = DONE
+    nodes.move(a, DONE)
     assert nodes.ready.nodes() == [b]

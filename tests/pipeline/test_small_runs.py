@@ -18,10 +18,9 @@ from gravel.pipeline.core.hardware import FAKE, Device
 from gravel.pipeline.core.memory import refuse_what_cannot_fit
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.scheduler.executing import execute
-from gravel.pipeline.scheduler.machine import decide
+from gravel.pipeline.scheduler.execution import execute
+from gravel.pipeline.scheduler.machine import MAX_GPU_RUNS, MAX_RUNS, decide, without_workers
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.small_runs import MAX_GPU_RUNS, MAX_RUNS, without_workers
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers.resident import RESIDENT
 from gravel.pipeline.workflow.loader import load_workflow

@@ -17,7 +17,7 @@ from gravel.pipeline.core.durations import format_duration, parse_duration
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.records.past_runs import find_run
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.time_limit import TimeIsUp, run_within
 from gravel.pipeline.workflow.loader import load_workflow

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.records import seal, unseal
-from gravel.pipeline.store.s3 import open_remote
 from tests.pipeline.trust_case import ALL, URL, World, keys_in, names, place, read, world
 
 __all__ = ["place", "world"]
@@ -17,7 +17,7 @@ __all__ = ["place", "world"]
 
 def write(place: str, name: str, text: bytes) -> None:
     if place == URL:
-        open_remote(place).put(name, text)
+        open_bucket(place).put(name, text)
     else:
         (Path(place) / name).write_bytes(text)
 
@@ -29,7 +29,7 @@ def swap(place: str, identity: str, other: str) -> None:
 
 
 def unsign(place: str) -> None:
-    """Take the signatures away from the recipes of a place."""
+    """Take the signatures of a place away."""
     for name in names(place, "recipes"):
         body = unseal(read(place, f"recipes/{name}"))
         write(place, f"recipes/{name}", seal({key: body[key] for key in body if key != "signature"}))

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
 from gravel.stages.urls import hidden_in_text, shown
-from tests.pipeline.plain_server import PlainServer
+from tests.web_server import WebServer
 
 USER, WORD, SIGNATURE = "xq7user", "xq7/xq7a@xq7b", "xq7sig"
 PIECES = ("xq7", "eHE3")  # the last: in base64
@@ -43,9 +43,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def server() -> Iterator[PlainServer]:
+def server() -> Iterator[WebServer]:
     files = {"/graphs/a b.txt": b"1 2\n2 3\n", "/bad.txt": b"one two three four five six\n"}
-    with PlainServer(files, Last_Modified="Wed, 21 Oct 2015 07:28:00 GMT") as running:
+    with WebServer(files, Last_Modified="Wed, 21 Oct 2015 07:28:00 GMT") as running:
         running.password, running.query = f"{USER}:{WORD}", f"sig={SIGNATURE}&v=1"
         yield running
 
@@ -74,7 +74,7 @@ class Told:
                 assert piece not in str(path)
 
 
-def urls_of(server: PlainServer, form: str, path: str) -> str:
+def urls_of(server: WebServer, form: str, path: str) -> str:
     """Write a URL with the secrets in it, or with the names of environment variables."""
     if form == "variables":
         return f"http://${{env:THE_USER}}:${{env:THE_WORD}}@{server.host}{path}?sig=${{env:THE_SIG}}&v=1"
@@ -85,7 +85,7 @@ def urls_of(server: PlainServer, form: str, path: str) -> str:
 @pytest.mark.parametrize("form", ["literal", "variables"])
 @pytest.mark.parametrize("workflow", [MATRIX, DATASETS])
 def test_no_file_and_no_output_has_them(
-    server: PlainServer, form: str, workflow: str, monkeypatch: pytest.MonkeyPatch
+    server: WebServer, form: str, workflow: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, text in {"THE_USER": USER, "THE_WORD": WORD, "THE_SIG": SIGNATURE}.items():
         monkeypatch.setenv(name, text)
@@ -122,7 +122,7 @@ FAILING = ("/none.txt", "/bad.txt", "/graphs/a%00b.txt", "/a\tb.txt")
 
 @pytest.mark.parametrize("path", FAILING)
 @pytest.mark.parametrize("workflow", [MATRIX, DATASETS])
-def test_no_error_has_them(server: PlainServer, path: str, workflow: str) -> None:
+def test_no_error_has_them(server: WebServer, path: str, workflow: str) -> None:
     url = urls_of(server, "literal", path)
     Path("w.yaml").write_text(workflow.replace("url: x", f"url: {json.dumps(url)}"))
     told = Told()
@@ -211,6 +211,7 @@ def test_what_is_shown_of_urls() -> None:
     assert shown("https://${env:U}:${env:P}@host/?k=${env:K}") == "https://${env:U}:${env:P}@host/?k=${env:K}"
     assert shown("s3://bucket/key") == "s3://bucket/key"
     assert shown("folder/a?b=c") == "folder/a?b=c"
+    assert shown("http://me:pass@[::1]:81/g.txt?k=v") == "http://[::1]:81/g.txt?k=..."
     assert shown("zip://a.txt::https://me:pass@host/x.zip?k=v") == "zip://a.txt::https://host/x.zip?k=..."
     told = "see https://me:pass@host/x?k=v, or http://host/a b?k=v"
     assert "pass" not in hidden_in_text(told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
 import time
 from dataclasses import replace
@@ -15,9 +16,9 @@ import pytest
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.scheduler.executing import execute
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store import sink, whole_array, write_threads
+from gravel.pipeline.store import sink, write_threads
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.store.writer import ArtifactWriter
@@ -40,7 +41,7 @@ def edges(count: int) -> EdgeList:
 
 
 def test_arrays_of_one_result_are_written_side_by_side(tmp_path: Path, two_cores: None) -> None:
-    """Each has one shard; the other's is begun before it is done."""
+    """Each has one file; the other's is begun before it is done."""
     both = threading.Barrier(2, timeout=20)
     with Cache(tmp_path).writer(before_each=both.wait) as writer:
         record = writer.publish(edges(1 << 18))
@@ -81,7 +82,7 @@ def test_a_process_may_end_when_all_is_written(tmp_path: Path) -> None:
 
 def _write_threads() -> list[str]:
     names = [thread.name for thread in threading.enumerate() if not thread.daemon]
-    return [name for name in names if name.startswith(("gravel-write", "gravel-sync"))]
+    return [name for name in names if name.startswith(("gravel-write", "gravel-digest", "gravel-sync"))]
 
 
 def test_only_the_measurement_itself_has_the_machine_alone(
@@ -137,14 +138,11 @@ def test_a_pause_is_no_part_of_the_time_that_writing_took(
 
 
 @pytest.mark.parametrize("rows", [1, 3, 5])
-@pytest.mark.parametrize("sizes", [(700_001, 1_500_000), (1 << 20, 4 << 20), (3 << 20, 3 << 20)])
-def test_the_id_of_an_array_in_memory_does_not_depend_on_its_cut(
-    tmp_path: Path, two_cores: None, rows: int, sizes: tuple[int, int]
-) -> None:
+def test_what_is_written_has_the_id_of_what_is_in_memory(tmp_path: Path, two_cores: None, rows: int) -> None:
     distance = numpy.arange(rows * 444_443, dtype=numpy.int64).reshape(rows, -1)
     artifact = Traversal(algorithm="bfs", distance=distance, vertex_count=3)
     cache = Cache(tmp_path)
-    with ArtifactWriter(cache, chunk_bytes=sizes[0], shard_bytes=sizes[1]) as writer:
+    with cache.writer() as writer:
         record = writer.publish(artifact)
     assert record.id == identify(artifact)
     found = cache.open(record.id)
@@ -152,22 +150,23 @@ def test_the_id_of_an_array_in_memory_does_not_depend_on_its_cut(
     assert numpy.array_equal(numpy.asarray(found.distance), distance)
 
 
-@pytest.mark.parametrize("kind", [whole_array, sink])
+@pytest.mark.parametrize("appended", [False, True])
 def test_what_the_disk_did_not_take_is_not_published(
-    tmp_path: Path, kind: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, appended: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file may be written, and fail when it is waited for."""
     cache = Cache(tmp_path, pytest.fail)
+    fsync = os.fsync
 
-    def fail(file: Any) -> None:
-        file.close()
-        raise OSError(errno.EIO, "Input/output error")
+    def fail(handle: int) -> None:
+        if Path(f"/proc/self/fd/{handle}").readlink().match("c/0"):
+            raise OSError(errno.EIO, "Input/output error")
+        fsync(handle)
 
-    monkeypatch.setattr(whole_array, "_sync", fail)
-    monkeypatch.setattr(sink._Shard, "sync", lambda self: fail(self.file))
+    monkeypatch.setattr(os, "fsync", fail)
     source: Any = numpy.arange(1 << 18, dtype=numpy.uint32)
     with cache.writer() as writer:
-        if kind is sink:
+        if appended:
             rows = writer.sink(numpy.uint32)
             rows.append(source)
             source = rows.close()
@@ -176,3 +175,27 @@ def test_what_the_disk_did_not_take_is_not_published(
             writer.publish(made)
     assert cache.files.names("artifacts") == []
     assert cache.files.names("data") == []
+
+
+@pytest.mark.parametrize("appended", [False, True])
+def test_what_the_disk_gives_back_otherwise_is_not_published(
+    tmp_path: Path, appended: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Digests are made again from what was written."""
+    write_at = sink.write_at
+
+    def wrong(handle: int, view: memoryview, start: int) -> None:
+        flipped = bytearray(view)
+        flipped[7] ^= 1
+        write_at(handle, memoryview(flipped), start)
+
+    monkeypatch.setattr(sink, "write_at", wrong)
+    cache = Cache(tmp_path)
+    source: Any = numpy.arange(1 << 19, dtype=numpy.uint32)
+    with cache.writer() as writer:
+        rows = writer.sink(numpy.uint32)
+        rows.append(source)
+        given = EdgeList(source=source, target=source, vertex_count=1 << 32, undirected=False)
+        with pytest.raises(GravelError, match=r"gave back something else|was changed"):
+            _ = rows.close() if appended else writer.publish(given)
+    assert cache.files.names("artifacts") == []

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
+from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.objects import Folder
-from gravel.pipeline.store.s3 import open_remote
 
 URL = "s3://bucket/shared"
 
@@ -88,14 +88,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def read(place: str, name: str) -> bytes:
-    source = open_remote(place) if place == URL else Folder(Path(place))
+    source = open_bucket(place) if place == URL else Folder(Path(place))
     text = source.get(name)
     assert text is not None
     return text
 
 
 def names(place: str, folder: str) -> list[str]:
-    source = open_remote(place) if place == URL else Folder(Path(place))
+    source = open_bucket(place) if place == URL else Folder(Path(place))
     return source.names(folder)
 
 

@@ -36,11 +36,9 @@ def run(graph, machine=None, **parameters):
 
 
 def stored(tmp_path, graph) -> Graph:
-    """The graph as it lies in a store, in many small chunks."""
-    from gravel.pipeline.store.writer import ArtifactWriter
-
+    """The graph as it lies in a store."""
     cache = Cache(tmp_path)
-    with ArtifactWriter(cache, chunk_bytes=256, shard_bytes=1024) as writer:
+    with cache.writer() as writer:
         return cache.open(writer.publish(graph).id)
 
 

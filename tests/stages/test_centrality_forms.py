@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
+from gravel.kernels.layouts.layout import ALIGNMENT
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.compress import STAGE as COMPRESS
@@ -123,6 +125,20 @@ def test_rows_that_do_not_fit_a_gpu(form: str, monkeypatch: pytest.MonkeyPatch) 
             split = Machine("cuda", 2, 1 << 30, device)
             context = PlainContext(split)
             centrality(context, asked("harmonic"), input=stored)
+
+
+@emulated
+@pytest.mark.parametrize("codec", ["varint", "blocks"])
+def test_a_stream_on_a_gpu_is_there_twice_while_it_is_padded(
+    codec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = compressed(skewed(), codec)
+    strict_cupy.install(monkeypatch)
+    for cut in (0, 1):
+        stream = stored.stream[: len(stored.stream) // ALIGNMENT * ALIGNMENT - cut]
+        twice = len(stream) if cut else 0
+        assert sizes_of(replace(stored, stream=stream)).copied == 0
+        assert sizes_of(replace(stored, stream=strict_cupy.on_device(stream))).copied == twice
 
 
 @emulated

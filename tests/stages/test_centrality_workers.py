@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -13,6 +15,7 @@ from pydantic import ValidationError
 
 from gravel.kernels.betweenness import on_threads
 from gravel.kernels.betweenness.interface import TooManyPaths
+from gravel.kernels.threads import set_threads, thread_count
 from gravel.stages.artifacts import Graph, Ordering
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.context import PlainContext
@@ -188,6 +191,21 @@ def test_failures_come_through_and_let_go(monkeypatch: pytest.MonkeyPatch) -> No
     assert not over_workers.RESIDENT
     with pytest.raises(RankGroupBroken, match="was replaced"):
         over_workers.find(("gone", numpy.arange(3)))
+
+
+def test_a_worker_searches_with_the_threads_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its thread did before."""
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "8")
+    searches: Any = SimpleNamespace(find=lambda sources: {"threads": thread_count()})
+    monkeypatch.setitem(over_workers.RESIDENT, "one", over_workers.Kept(1, 3, searches))
+
+    def find() -> Any:
+        set_threads(7)
+        return over_workers.find(("one", numpy.arange(3)))
+
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(find).result()
+    assert (done.worker, done.arrays) == (1, {"threads": 3})
 
 
 def test_workers_that_round_differently_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

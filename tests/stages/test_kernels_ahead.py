@@ -20,9 +20,9 @@ from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
 from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.scheduler.compilation import plan_kernels
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.plan_kernels import plan_kernels
 from gravel.pipeline.workers.loading import compile_ahead
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages import cupy_ahead
@@ -98,6 +98,14 @@ def test_ranks_have_kernels_of_their_own(
     for path, macros in kernels:
         declared = declared_variants(read_source(path))
         assert all(macros[name] in declared[name] for name in {**declared, **macros})
+
+
+@pytest.mark.parametrize("measure", ["closeness", "harmonic", "eccentricity"])
+def test_eccentricities_alone_have_bounds(measure: str) -> None:
+    for vertices in ("all", {"random": 40}):
+        asked = all_stages()["centrality"].parameters(measure=measure, vertices=vertices)
+        files = {Path(path).stem for path, _ in kernels_ahead("centrality", asked)}
+        assert ("bounds" in files) == (measure == "eccentricity" and vertices == "all")
 
 
 class Module:

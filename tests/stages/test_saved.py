@@ -107,3 +107,16 @@ def test_rows_that_do_not_fit_are_refused(tmp_path):
     metadata.write_text(json.dumps(body))
     with pytest.raises(StageError, match="damaged: it states 9 vertices, and has 3 rows"):
         read(tmp_path / "g")
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "gone"])
+def test_arrays_that_are_not_what_was_saved_are_refused(tmp_path, harm):
+    gravel.graph(([1, 2], [2, 3])).save(tmp_path / "g")
+    data = tmp_path / "g" / "graph" / "column_indices" / "c" / "0"
+    content = bytearray(data.read_bytes())
+    content[3] ^= 1
+    data.write_bytes({"flip": content, "cut": content[:7], "gone": b""}[harm])
+    if harm == "gone":
+        data.unlink()
+    with pytest.raises(StageError, match="the saved graph is damaged"):
+        read(tmp_path / "g")

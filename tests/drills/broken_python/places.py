@@ -106,11 +106,13 @@ def drawn(seed: int, count: int) -> list[Place]:
 
 def places_of(file: str, text: str) -> Iterator[Place]:
     """Yield every place of a file that can be broken."""
+    lines = text.encode().split(b"\n")
     for function, node, changed in _changes(ast.parse(text), ()):
-        old = ast.get_source_segment(text, node)
-        assert old is not None
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
+        old = lines[node.lineno - 1 : node.end_lineno]
+        old[-1] = old[-1][: node.end_col_offset]
+        old[0] = old[0][node.col_offset :]
         new = ast.unparse(changed)
         if isinstance(changed, ast.expr):
             new = f"({new})"
@@ -121,7 +123,7 @@ def places_of(file: str, text: str) -> Iterator[Place]:
             node.col_offset,
             node.end_lineno,
             node.end_col_offset,
-            " ".join(old.split()),
+            " ".join(b"\n".join(old).decode().split()),
             new,
         )
 
