@@ -33,6 +33,7 @@ from gravel.pipeline.store.paths import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
 
+
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")
 
