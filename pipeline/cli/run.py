@@ -143,7 +143,6 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     import json
 
     from gravel.pipeline.records.profile import chrome_trace
-    from gravel.pipeline.store.disk import known_rate
     from gravel.pipeline.store.files import storage_errors
 
     if not any(stage["state"] == "computed" for stage in outcome.record["stages"]):
@@ -152,7 +151,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     trace = outcome.folder / "profile.json"
     with storage_errors(root):
         trace.write_text(json.dumps(chrome_trace(outcome.record)))
-    echo(profile_text(outcome.record, known_rate(root)), err=True)
+    echo(profile_text(outcome.record), err=True)
     echo(f"trace for chrome://tracing or ui.perfetto.dev: {trace}", err=True)
 
 
@@ -253,8 +252,8 @@ def _ids(cache: Cache, found: Sequence[tuple[Any, Any]], indices: Sequence[int])
     return [f"vertex {index}" for index in indices]
 
 
-def profile_text(record: Mapping[str, Json], disk_rate: float | None) -> str:
-    """Return what the time of each computed stage run went into, in seconds, beside what the disk takes."""
+def profile_text(record: Mapping[str, Json]) -> str:
+    """Return what the time of each computed stage run went into, in seconds."""
     from gravel.pipeline.core.memory import format_bytes
     from gravel.pipeline.progress.tables import text_table
     from gravel.pipeline.records.profile import WHAT, brought, profiles, whole_run
@@ -274,10 +273,6 @@ def profile_text(record: Mapping[str, Json], disk_rate: float | None) -> str:
     whole = whole_run(record)
     if whole is not None:
         text += "\n" + _whole_text(whole)
-    if disk_rate is not None:
-        text += (
-            f"\nThe disk of the cache takes {format_bytes(disk_rate)}/s; writing goes on behind later stages."
-        )
     return text
 
 

@@ -127,7 +127,7 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         found.append({"key": run["key"], "title": title, "sections": sections})
     _tell_apart(found)
     found.sort(key=lambda report: not any(map(_is_wrong, report["sections"])))
-    return [*found, *profile_report(record, cache)]
+    return [*found, *profile_report(record)]
 
 
 def _is_wrong(section: Mapping[str, Json]) -> bool:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.drawing import draw_svg, gathered
 from gravel.pipeline.records.profile import OTHER, Profile, WholeRun, profiles, whole_run
-from gravel.pipeline.store.disk import known_rate
 from gravel.stages.charts import Axis, Rows, RowSeries, figure
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
     from gravel.stages.charts.model import Color
 
 
@@ -175,14 +173,14 @@ MAX_STAGES = 40
 """Stage runs that are drawn, those that took longest."""
 
 
-def profile_report(record: Mapping[str, Json], cache: Cache) -> Iterator[dict[str, Json]]:
+def profile_report(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
     """Yield the chart in the form of a report artifact, if the run was profiled and computed something."""
     if not any(stage.get("spans") for stage in record["stages"]):
         return
     every = profiles(record)
     longest = sorted(every, key=_length, reverse=True)[:MAX_STAGES]
     shown = [one for one in every if one in longest]
-    sections = [_chart(shown, len(every)), _results(shown, known_rate(cache.root))]
+    sections = [_chart(shown, len(every)), _results(shown)]
     whole = whole_run(record)
     if whole is not None:
         sections.insert(1, _whole_chart(whole))
@@ -245,7 +243,7 @@ def _part(one: Profile, what: str) -> float:
     return round(seconds, 4)
 
 
-def _results(shown: list[Profile], disk_rate: float | None) -> dict[str, Json]:
+def _results(shown: list[Profile]) -> dict[str, Json]:
     mib = 1 << 20
     rows = [
         [
@@ -257,11 +255,10 @@ def _results(shown: list[Profile], disk_rate: float | None) -> dict[str, Json]:
         ]
         for one in shown
     ]
-    disk = "" if disk_rate is None else f"The disk of the cache takes {disk_rate / mib:,.0f} MiB/s."
     return {
         "kind": "table",
         "title": "Results and the disk",
-        "about": disk,
+        "about": "",
         "columns": ["stage run", "seconds", "result MiB", "on disk MiB", "written at MiB/s"],
         "rows": rows,
     }

@@ -95,7 +95,7 @@ class Losses:
                 self.lose(node, Failure("bug", "the worker that ran it was replaced"))
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
-        """What was held in workers' memory is gone; it is made again when something asks for it."""
+        """Results in these workers' memory are gone; they are made again when something asks for them."""
         gone = set(worker_slots)
         for node in self._nodes.in_memory():
             if node.resident_at in gone:

@@ -202,10 +202,6 @@ class Nodes:
             asked.append(giver)
             self._asked_by.setdefault(giver.position, []).append(node)
 
-    def asks(self, node: Node) -> bool:
-        """Say whether a node's recipe cannot be made without reading another node's result."""
-        return node.position in self._asks
-
     def identify_again(self, node: Node) -> None:
         """Have a node's recipe made, if it waits for that and all is known that the recipe asks for."""
         if node.state == WAITING and not node.unknown:

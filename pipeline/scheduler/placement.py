@@ -135,11 +135,6 @@ class Placement:
             found[self._hosts[name]] = found.get(self._hosts[name], 0) + need.each_host_bytes
         return found
 
-    @property
-    def host_capacity(self) -> int:
-        """The bytes of the host that has least."""
-        return min((each.host_bytes for each in self._admissions.values()), default=0)
-
     def free_host_bytes(self) -> int:
         """Return the most that is free on one host."""
         return max((each.free for each in self._admissions.values()), default=0)

@@ -2,7 +2,7 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
-`gravel.pipeline.store.acceptance`), `disk.json` (`gravel.pipeline.store.disk`), `downloads/`
+`gravel.pipeline.store.acceptance`), `downloads/`
 (`gravel.pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`. A record
 is created atomically and after everything that it points to, so whatever dies, a record never leads to half
 an artifact.

@@ -35,8 +35,8 @@ _libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 def map_file(handle: int, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return an array that is the beginning of an open file, which may be closed after.
 
-    Its pages cannot be written: to try ends the process. NumPy knows that they can be, so that a kernel
-    that Numba has compiled for arrays in memory takes it, too; `locked` is for those who are not known to
+    Its pages cannot be written: to try ends the process. NumPy takes them for writable, so that a kernel that
+    Numba has compiled for arrays in memory takes the array, too; `locked` is for those who are not known to
     read only. Raises `NotEnoughMemory`, and OSError for what else the system refuses.
     """
     return numpy.asarray(_Pages(handle, numpy.dtype(dtype), shape))

@@ -20,7 +20,7 @@ from pathlib import Path
 from gravel.pipeline.core.memory import parse_bytes
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store.disk import write_rate
+from tests.benchmarks.disk_rate import write_rate
 from tests.pipeline.memory_stages import FILL, sized
 from tests.pipeline.tiny_stages import plan_of
 
@@ -44,7 +44,7 @@ def main() -> None:
     for folder in options.folder:
         for together in (1, 2):
             with tempfile.TemporaryDirectory(dir=folder) as root:
-                rate = write_rate_of(Path(root))
+                rate = write_rate(Path(root))
                 took = at_once(options, Path(root), together)
             disk = together * options.stages * parse_bytes(options.bytes) / rate
             limit = max(own, disk)
@@ -54,12 +54,6 @@ def main() -> None:
                 f"{max(took) / limit:.2f} of the larger of that and the disk's {disk:.1f} s",
                 flush=True,
             )
-
-
-def write_rate_of(root: Path) -> float:
-    """Measure the disk as the store does."""
-    (root / "probe" / "data").mkdir(parents=True)
-    return write_rate(root / "probe")
 
 
 def at_once(options: argparse.Namespace, root: Path, count: int) -> list[float]:

@@ -31,7 +31,7 @@ from typing import Any
 import psutil
 
 from gravel.pipeline.records.profile import whole_run
-from gravel.pipeline.store.disk import write_rate
+from tests.benchmarks.disk_rate import write_rate
 
 SAMPLES = 20
 BUSY = 0.9

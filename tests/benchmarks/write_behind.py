@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 
 from gravel.pipeline.store import write_threads
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.disk import Disk, write_rate
+from gravel.pipeline.store.disk import Disk
 from gravel.pipeline.store.identifying import identify
 from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Ordering, Partition, Traversal
+from tests.benchmarks.disk_rate import write_rate
 
 
 class Busy:

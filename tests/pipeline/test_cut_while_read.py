@@ -6,8 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gravel.pipeline.scheduler.executing import execute
-
+from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.memory_case import whole

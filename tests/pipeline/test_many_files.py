@@ -244,7 +244,7 @@ def test_a_damaged_piece_is_read_again():
         entry.record for entry in Cache(Path("cache")).list() if entry.record.kind == "EdgePiece"
     ]
     [file] = (damaged.path / "source" / "c").rglob("[0-9]*")
-    file.write_bytes(bytes(file.stat().st_size))
+    file.write_bytes(b"\xff" * file.stat().st_size)
     write(8, "8 9\n")
     stage = run()
     assert (stage["state"], edge_count(stage)) == ("computed", 17)

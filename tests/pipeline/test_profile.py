@@ -51,7 +51,7 @@ def test_a_profile_accounts_for_a_stage(
     trace = chrome_trace(record)
     assert {event["cat"] for event in trace["traceEvents"]} <= {"stage", "run", *WHAT}
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in trace["traceEvents"])
-    text = profile_text(record, 1e9)
+    text = profile_text(record)
     assert text.splitlines()[0].split()[:3] == ["stage", "s", "waited"]
 
 
@@ -61,7 +61,7 @@ def test_a_profile_says_how_inputs_came(tmp_path: Path, monkeypatch: pytest.Monk
     plan = plan_of(sized("a", FILL, count=MIB), *looks)
     record = execute(plan, RunOptions(tmp_path, cluster="local", workers=2, profile=True)).record
     assert brought(record) == {HOST: 1 << 20, IPC: 0}
-    assert "\nInputs that a worker did not have: 1 MiB from the host's memory." in profile_text(record, None)
+    assert "\nInputs that a worker did not have: 1 MiB from the host's memory." in profile_text(record)
     other = next(one for one in profiles(record) if one.by_what["read"] > 0.0005 and one.key != "a")
     assert other.by_what["compute"] >= 0.3
     apart = execute(plan, RunOptions(tmp_path / "disk", cluster="inline", profile=True, resident_memory="0"))
