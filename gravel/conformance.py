@@ -64,7 +64,7 @@ class StageConformance:
         """Load the stage as a workflow does; raises RequestError for whatever is wrong with it."""
         path = cls.plugin_path()
         if path is None:
-            from gravel.pipeline.plugins.installed import known_stages
+            from gravel.pipeline.plugins.packages import known_stages
 
             return known_stages()[cls.stage_name]
         from gravel.pipeline.workflow.plugins import read_plugin
@@ -100,7 +100,7 @@ class StageConformance:
         """NumPy and the like are imported inside functions, so that planning stays quick."""
         path = self.plugin_path()
         load = (
-            f"from gravel.pipeline.plugins.installed import known_stages; known_stages()[{self.stage_name!r}]"
+            f"from gravel.pipeline.plugins.packages import known_stages; known_stages()[{self.stage_name!r}]"
             if path is None
             else f"from gravel.pipeline.workflow.plugins import read_plugin; read_plugin(Path({str(path)!r}))"
         )

@@ -126,7 +126,7 @@ def _computed(
     given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Run the two stages as a workflow of these two does, so that recipes are the same."""
-    from gravel.pipeline.plugins.installed import known_stages
+    from gravel.pipeline.plugins.packages import known_stages
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.loader import read_workflow

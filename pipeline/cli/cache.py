@@ -29,6 +29,7 @@ from gravel.pipeline.progress.tables import text_table
 from gravel.pipeline.store import trusted
 from gravel.pipeline.store.listing import Entry
 from gravel.pipeline.store.location import find_cache, locate_cache
+from gravel.pipeline.store.paths import run_path
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.store.sharing import init_shared
 
@@ -188,7 +189,7 @@ def collect_garbage(
     for run, problem in outcome.unreadable.items():
         echo(
             f"the record of {run} cannot be read ({problem}), so what it used is unknown and nothing goes "
-            f"for being unused; remove {cache.root / 'runs' / run}, or add --ignore-unreadable-runs",
+            f"for being unused; remove {cache.root / run_path(run)}, or add --ignore-unreadable-runs",
             err=True,
         )
     compiled = collect_compiled(delete=delete, older_than=older_than)

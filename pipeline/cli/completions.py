@@ -157,6 +157,3 @@ def stage_kinds(ctx: click.Context) -> Iterable[str]:
         for module in sorted(Path(folder).glob("*.py")):
             if "\nSTAGE = " in module.read_text(encoding="utf-8"):
                 yield module.stem
-
-
-"""How each shell gets its script."""

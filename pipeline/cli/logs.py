@@ -12,6 +12,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.past_runs import find_run, read_run, stage_log
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.store.opening import open_file, stated
+from gravel.pipeline.store.paths import DASK_LOG, LOGS, run_path
 
 POLL = 0.3
 """Seconds between two looks at a log that is followed."""
@@ -27,13 +28,13 @@ def command(run: str, stage: str | None, dask: bool, follow: bool, cache_path: s
     """Print the log of STAGE (a key such as 'bfs[order=rcm]') of RUN (an id, a part of one, or `last`)."""
     folder, record = find_run(find_cache(cache_path), run)
     if dask:
-        path = folder / "logs" / "dask.log"
+        path = folder / LOGS / DASK_LOG
     elif stage is None:
         keys = ", ".join(entry["key"] for entry in record["stages"])
         raise RequestError("name a stage of the run, or --dask", hint=f"its stage runs are: {keys}")
     else:
         path = stage_log(folder, record, stage)
-    root, name = folder.parents[1], f"runs/{folder.name}/logs/{path.name}"
+    root, name = folder.parents[1], run_path(folder.name, LOGS, path.name)
     if not follow and stated(root, name) is None:
         state = next((entry["state"] for entry in record["stages"] if entry["key"] == stage), "")
         click.echo(f"nothing was logged{f'; it is {state}' if state else ''}", err=True)

@@ -107,7 +107,7 @@ def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
     from threading import Thread
     from urllib.parse import quote
 
-    from gravel.pipeline.report.serving import redirect_file, report_server
+    from gravel.pipeline.report.server import redirect_file, report_server
 
     ends: SimpleQueue[None] = SimpleQueue()
     with report_server(cache, port) as server, ExitStack() as stack:

@@ -18,6 +18,7 @@ from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.records.past_runs import find_run, list_runs
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.listing import recipes
+from gravel.pipeline.store.paths import ARTIFACTS
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 
 SHOWN_CHARACTERS = 90
@@ -97,7 +98,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
     if stage is not None:
         return _outputs(find_run(cache.root, name)[1], stage)
     if re.fullmatch("[0-9a-f]{4,64}", name):
-        here = {file.removesuffix(".json") for file in cache.files.names("artifacts", ".json")}
+        here = {file.removesuffix(".json") for file in cache.files.names(ARTIFACTS, ".json")}
         away = set(cache.remote.known()) if cache.remote is not None else set()
         ids = sorted(found for found in here | away if found.startswith(name))
         if len(ids) > 1:

@@ -24,7 +24,7 @@ def usable_stages(file: str | None) -> dict[str, Stage]:
     """
     from pathlib import Path
 
-    from gravel.pipeline.plugins.installed import known_stages
+    from gravel.pipeline.plugins.packages import known_stages
     from gravel.pipeline.workflow.plugins import stages_for
 
     catalogue = known_stages()

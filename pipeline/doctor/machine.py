@@ -175,7 +175,7 @@ def installed(package: str) -> str | None:
 
 def own_stages() -> Iterator[Finding]:
     """Check the stages that installed packages add."""
-    from gravel.pipeline.plugins.installed import known_stages
+    from gravel.pipeline.plugins.packages import known_stages
 
     catalogue = known_stages()
     sound = [f"{stage.name} of {stage.origin.place}" for stage in catalogue.sound().values() if stage.origin]

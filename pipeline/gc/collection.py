@@ -18,6 +18,7 @@ from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.leases import holder
 from gravel.pipeline.store.listing import artifacts, recipes
 from gravel.pipeline.store.obstacles import what_is
+from gravel.pipeline.store.paths import DATA, LEASES, RUN_RECORD, RUNS, artifact_path, data_path, run_path
 from gravel.pipeline.store.removal import retire
 from gravel.pipeline.store.sharing import is_own
 from gravel.pipeline.store.sweeping import size_of, sweep
@@ -108,7 +109,7 @@ def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) ->
     stay = [record for record in stored if record.id in there]
     rest = leavings(cache, stay, now - policy.quarantine)
     outcome.files = {leaving.name: leaving.why for leaving in rest}
-    for name in [f"runs/{run}" for run in outcome.runs] + list(outcome.files):
+    for name in [run_path(run) for run in outcome.runs] + list(outcome.files):
         outcome.leavings += size_of(cache.root / name)
     if delete:
         _remove(cache, outcome, rest)
@@ -167,13 +168,13 @@ def _leads_nowhere(recipe: RecipeRecord, there: set[str], since: float) -> bool:
 def _spared_since(cache: Cache, *, delete: bool) -> float:
     """Return the time from which on everything that was used may belong to a live run."""
     since = float("inf")
-    for folder in ("leases", "data"):
+    for folder in (LEASES, DATA):
         for name in cache.files.names(folder, ".lock"):
             who = holder(cache.root / folder / name)
             if who is not None:
                 since = min(since, float(who.get("since", 0.0)) - LEASE_SLACK)
-            elif delete and folder == "leases":
-                cache.files.remove(f"leases/{name}")
+            elif delete and folder == LEASES:
+                cache.files.remove(f"{LEASES}/{name}")
     return since
 
 
@@ -218,10 +219,10 @@ def _remove(cache: Cache, outcome: Collection, rest: list[Leaving]) -> None:
             cache.files.remove(f"{folder}/{digest}.json")
     for record in outcome.records:
         with retire(cache.root, record.path):
-            cache.files.remove(f"artifacts/{record.id}.json")
-            cache.files.remove(f"data/{record.path.name}")
+            cache.files.remove(artifact_path(record.id))
+            cache.files.remove(data_path(record.path.name))
     for run in outcome.runs:
-        cache.files.remove(f"runs/{run}")
+        cache.files.remove(run_path(run))
     for leaving in rest:
         leaving.remove(cache)
 
@@ -239,8 +240,8 @@ class PastRuns:
 def past_runs(cache: Cache, oldest: float | None) -> PastRuns:
     """Read the record of every run; those last written before `oldest` keep nothing, unless they go on."""
     found = PastRuns()
-    for run in cache.files.names("runs"):
-        folder = cache.root / "runs" / run
+    for run in cache.files.names(RUNS):
+        folder = cache.root / run_path(run)
         if not os.path.isdir(folder):  # noqa: PTH112
             continue
         record, written, problem = _read(cache, run)
@@ -264,12 +265,12 @@ def _read(cache: Cache, run: str) -> tuple[dict[str, Any] | None, float, str | N
 
     Without one, as of a run that died at its start, nothing is wrong and nothing kept.
     """
-    path = cache.root / "runs" / run / "run.json"
+    path = cache.root / run_path(run, RUN_RECORD)
     kind = what_is(path)
     if kind is not None:
         return None, path.lstat().st_mtime, f"{path} is {kind}"
     try:
-        found = cache.files.read(f"runs/{run}/run.json")
+        found = cache.files.read(run_path(run, RUN_RECORD))
     except GravelError as error:
         return None, path.lstat().st_mtime, str(error)
     if found is None:

@@ -16,6 +16,7 @@ from gravel.kernels.compiled.folder import UNUSED_SECONDS, Collection, Folder, f
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.checkpoints import FOLDER
 from gravel.pipeline.store.obstacles import what_is
+from gravel.pipeline.store.paths import DIGESTS, LOCK_FOLDERS, QUARANTINES, RESOLVED
 from gravel.pipeline.store.records import BrokenRecord, unseal
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord
 
-
-LOCK_FOLDERS = ("locks", "downloads/parts")
 
 UNUSED_LOCK_AGE = 60.0
 """Seconds for which a lock that nobody holds is left: somebody may have just made it, to take it."""
@@ -101,18 +100,18 @@ def _with_lock(path: Path, action: Callable[[int], bool]) -> bool:
 
 
 def _digests(cache: Cache) -> Iterator[Leaving]:
-    for name in cache.files.names("digests", ".json"):
-        text = _read(cache, f"digests/{name}")
+    for name in cache.files.names(DIGESTS, ".json"):
+        text = _read(cache, f"{DIGESTS}/{name}")
         if text is None:
             continue
         try:
             memo = json.loads(text)
             path = memo.get("path")
         except (ValueError, AttributeError):
-            yield Leaving(f"digests/{name}", "the remembered digest cannot be read")
+            yield Leaving(f"{DIGESTS}/{name}", "the remembered digest cannot be read")
             continue
         if isinstance(path, str) and not os.path.lexists(path):
-            yield Leaving(f"digests/{name}", f"{path} is gone")
+            yield Leaving(f"{DIGESTS}/{name}", f"{path} is gone")
 
 
 def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leaving]:
@@ -120,21 +119,21 @@ def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leavin
     from gravel.pipeline.plan.recipes import resolved_name
 
     owners = [record.id for record in stored if record.kind == "VertexIds"]
-    for name in cache.files.names("resolved", ".json"):
-        text = _read(cache, f"resolved/{name}")
+    for name in cache.files.names(RESOLVED, ".json"):
+        text = _read(cache, f"{RESOLVED}/{name}")
         if text is None:
             continue
         try:
             ids = list(unseal(text)["ids"])
         except (BrokenRecord, KeyError, TypeError, ValueError):
-            yield Leaving(f"resolved/{name}", "the remembered ids cannot be read")
+            yield Leaving(f"{RESOLVED}/{name}", "the remembered ids cannot be read")
             continue
-        if f"resolved/{name}" not in {resolved_name(owner, ids) for owner in owners}:
-            yield Leaving(f"resolved/{name}", "the artifact that its ids were looked up in is gone")
+        if f"{RESOLVED}/{name}" not in {resolved_name(owner, ids) for owner in owners}:
+            yield Leaving(f"{RESOLVED}/{name}", "the artifact that its ids were looked up in is gone")
 
 
 def _quarantine(cache: Cache, oldest: float) -> Iterator[Leaving]:
-    for place in ("quarantine", "downloads/quarantine"):
+    for place in QUARANTINES:
         for name in cache.files.names(place):
             stamp = re.search(r"-(\d{18,20})$", name)
             set_aside = int(stamp[1]) / 1e9 if stamp else (cache.root / place / name).lstat().st_mtime

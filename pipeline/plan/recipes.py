@@ -15,6 +15,7 @@ from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.paths import resolved_path
 from gravel.pipeline.workflow.data_files import listed_id
 from gravel.stages.broken_links import broken_link
 from gravel.stages.stage import FileInput, Parameters, Stage
@@ -217,7 +218,7 @@ def resolved_name(artifact_id: str, ids: Sequence[int | str]) -> str:
     """Name the file of the cache that remembers which vertices these ids are in an artifact."""
     # The code that resolves is part of the name: what an earlier version of it found is not served.
     code = blake3(Path(__file__).with_name("sources.py").read_bytes()).hexdigest()
-    return f"resolved/{digest([artifact_id, list(ids), code])}.json"
+    return resolved_path(digest([artifact_id, list(ids), code]))
 
 
 def _graph_id(plan: Plan, ref: InputRef, upstream: Mapping[str, tuple[str, ...]]) -> str:

@@ -14,6 +14,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.records.event_log import follow, is_record, read_log
 from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, is_newer, log_name
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES, open_file, read_whole, stated
+from gravel.pipeline.store.paths import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def format_of(folder: Path) -> int:
 
 
 def _open_record(folder: Path) -> BinaryIO:
-    return open_file(folder.parents[1], f"{folder.parent.name}/{folder.name}/run.json", MAX_RECORD_BYTES)
+    return open_file(folder.parents[1], f"{folder.parent.name}/{folder.name}/{RUN_RECORD}", MAX_RECORD_BYTES)
 
 
 def still_runs(record: dict[str, Json]) -> bool:
@@ -105,12 +106,12 @@ def still_runs(record: dict[str, Json]) -> bool:
 
 def run_folders(root: Path) -> list[Path]:
     """Return the folders of all runs, the newest first."""
-    folder = root / "runs"
+    folder = root / RUNS
     found = []
     try:
         for name in os.listdir(folder):  # noqa: PTH208 (names are all that is wanted)
             with suppress(OSError):
-                found.append((os.stat(f"{folder}/{name}/run.json").st_mtime_ns, name))  # noqa: PTH116
+                found.append((os.stat(f"{folder}/{name}/{RUN_RECORD}").st_mtime_ns, name))  # noqa: PTH116
     except OSError:
         return []
     return [folder / name for _, name in sorted(found, key=lambda each: each[0], reverse=True)]
@@ -160,7 +161,7 @@ def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
     chosen = [key for key in keys if key == stage]
     chosen = chosen or [entry["key"] for entry in stages if entry["entry"] == stage]
     if len(chosen) == 1:
-        return folder / "logs" / log_name(chosen[0])
+        return folder / LOGS / log_name(chosen[0])
     if chosen:
         raise RequestError(f"{stage} ran {len(chosen)} times", hint=f"name one of: {', '.join(chosen)}")
     from difflib import get_close_matches
@@ -173,9 +174,9 @@ def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
 def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str | None:
     """Return the newest report of a workflow file's run of the same recipes that is still there."""
     for folder in run_folders(root):
-        page = folder / "report.html"
+        page = folder / PAGE
         if (
-            stated(root, f"runs/{folder.name}/{page.name}") is None
+            stated(root, run_path(folder.name, PAGE)) is None
             or not is_own(root, folder)
             or not is_own(root, page)
         ):

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.event_log import LOG, EventLog, named
 from gravel.pipeline.store.obstacles import make_folder
+from gravel.pipeline.store.paths import LOGS, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.sharing import keep_own
 from gravel.stages.urls import hidden_in_text, visible
 
@@ -85,7 +86,7 @@ class StageRecord:
     @property
     def log(self) -> str:
         """Where the log of the stage run lies, relative to the run's folder."""
-        return f"logs/{log_name(self.key)}"
+        return f"{LOGS}/{log_name(self.key)}"
 
     def to_json(self) -> dict[str, Json]:
         """Return the record as plain data."""
@@ -145,7 +146,7 @@ class RunRecord:
         self.workflow = dict(outline.workflow)
         self.run = new_run_id(self.workflow["name"])
         self._root = root
-        self.folder = root / "runs" / self.run
+        self.folder = root / RUNS / self.run
         self.state = "running"
         self.cluster: str | None = None
         self.report: str | None = None
@@ -167,7 +168,7 @@ class RunRecord:
 
     def log_path(self, key: str) -> Path:
         """Return where a stage run's log lies."""
-        return self.folder / "logs" / log_name(key)
+        return self.folder / LOGS / log_name(key)
 
     def change(self, key: str) -> StageRecord:
         """Return the record of a stage run that is about to be changed."""
@@ -235,7 +236,7 @@ class RunRecord:
         if not self.kept:
             return
         self._changed.clear()
-        make_folder(self.folder.parents[1], f"runs/{self.run}")
+        make_folder(self.folder.parents[1], run_path(self.run))
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:
@@ -244,7 +245,7 @@ class RunRecord:
                 for index, stage in enumerate(self.stages.values()):
                     file.write(f"{', ' if index else ''}{_json(stage.to_json())}")
                 file.write("]}")
-            unfinished.replace(self.folder / "run.json")
+            unfinished.replace(self.folder / RUN_RECORD)
         except OSError:
             unfinished.unlink(missing_ok=True)
             raise

@@ -16,6 +16,7 @@ from gravel.pipeline.progress.tables import counts_by_state
 from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.report.policy import META
 from gravel.pipeline.store.opening import open_file
+from gravel.pipeline.store.paths import PAGE, RUNS
 from gravel.pipeline.store.sharing import is_own, is_shared, keep_own
 from gravel.pipeline.workflow.scalars import to_text
 
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 def page_path(folder: Path) -> Path:
     """Return where the page of the run of a folder is to be."""
     if is_own(folder.parents[1], folder):
-        return folder / "report.html"
+        return folder / PAGE
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     key = hashlib.sha256(os.fsencode(folder.absolute())).hexdigest()[:8]
-    return base / "gravel" / "pages" / f"{folder.name}-{key}" / "report.html"
+    return base / "gravel" / "pages" / f"{folder.name}-{key}" / PAGE
 
 
 def find_page(folder: Path) -> Path | None:
@@ -52,7 +53,7 @@ def put(path: Path, text: Iterable[str]) -> Path:
     root = path.parents[2]
     try:
         with unfinished.open("w", encoding="utf-8") as file:
-            if path.parent.parent.name == "runs":
+            if path.parent.parent.name == RUNS:
                 keep_own(root, unfinished)
             file.writelines(text)
         return unfinished.replace(path)
@@ -93,9 +94,7 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
         its = record if each == folder.name else read_run(folder.parent / each)
         if its is None or its["workflow"].get("name") != record["workflow"].get("name"):
             continue
-        there = each != folder.name and (
-            served or (linked and (folder.parent / each / "report.html").exists())
-        )
+        there = each != folder.name and (served or (linked and (folder.parent / each / PAGE).exists()))
         found.append(
             {
                 "run": each,
@@ -141,7 +140,7 @@ def makers(
         if not maker or maker == record["run"]:
             continue
         if maker not in there:
-            page = folder.parent / maker / "report.html"
+            page = folder.parent / maker / PAGE
             there[maker] = f"../{quote(maker)}/report.html" if linked and page.exists() else None
         found[run["key"]] = (maker, there[maker])
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import Location, Problem, RequestError, WorkflowError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.file_lists import expanded, is_several
-from gravel.pipeline.plugins.installed import known_stages
+from gravel.pipeline.plugins.packages import known_stages
 from gravel.pipeline.workflow.data_files import name_of, split_ids
 from gravel.pipeline.workflow.loader import read_workflow
 from gravel.pipeline.workflow.model import StageEntry, Workflow

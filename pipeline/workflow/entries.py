@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gravel.pipeline.core.durations import FORM, parse_duration
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import either, nearest, suggest
-from gravel.pipeline.plugins.installed import RESERVED
+from gravel.pipeline.plugins.packages import RESERVED
 from gravel.pipeline.workflow.model import StageEntry
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
 from gravel.pipeline.workflow.scalars import to_text

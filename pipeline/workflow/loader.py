@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gravel.pipeline.core.names import either, suggest
-from gravel.pipeline.plugins.installed import known_stages
+from gravel.pipeline.plugins.packages import known_stages
 from gravel.pipeline.workflow.entries import Draft, Named
 from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
-from gravel.pipeline.workflow.nesting import Reading
+from gravel.pipeline.workflow.nesting import Reader
 from gravel.pipeline.workflow.nodes import ScalarNode, Text
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.values import Scope
@@ -146,9 +146,9 @@ def read_workflow(
 ) -> Workflow:
     """Read a workflow from its text; `path` gives the name and the folder of relative paths."""
     faults = Faults(source.name)
-    reading = Reading(stages, overrides, faults)
-    scope, drafts = reading.main(source, path)
-    entries = _entries(drafts, reading.names, faults)
+    reader = Reader(stages, overrides, faults)
+    scope, drafts = reader.main(source, path)
+    entries = _entries(drafts, reader.names, faults)
     name, about = _text(scope, "workflow", path.stem), _text(scope, "about", "")
     faults.raise_if_any()
     values = scope.values

@@ -22,7 +22,7 @@ from gravel.pipeline.workflow.substitution import Filled
 from gravel.pipeline.workflow.values import Origin, Scope, Values, Varying
 from gravel.stages.stage import Stage
 
-__all__ = ["NEST", "SECTIONS", "USE", "Reading"]
+__all__ = ["NEST", "SECTIONS", "USE", "Reader"]
 
 SECTIONS = {
     "workflow": "the workflow's name",
@@ -52,7 +52,7 @@ Given = Mapping[str, Filled | Varying | None]
 """What a workflow gives to the parameters of one that it uses; None for a value that has a fault."""
 
 
-class Reading:
+class Reader:
     """Reads a workflow with everything that it uses; `names` are all entries met, also unreadable ones."""
 
     def __init__(self, stages: Mapping[str, Stage], overrides: Mapping[str, str], faults: Faults) -> None:

@@ -12,7 +12,7 @@ from typing import cast
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.names import nearest
 from gravel.pipeline.plugins.files import PluginSource, import_source, read_source
-from gravel.pipeline.plugins.installed import faults_of
+from gravel.pipeline.plugins.packages import faults_of
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, is_null, parse
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.values import Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gravel.pipeline.plugins.installed import RESERVED
+from gravel.pipeline.plugins.packages import RESERVED
 from gravel.pipeline.workflow.catalogue import FIELDS
 from gravel.pipeline.workflow.entries import LIMIT, MAX_REPETITIONS, REPEAT
 from gravel.pipeline.workflow.matrix import SPECIAL

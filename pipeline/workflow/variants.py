@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.datasets.file_lists import expanded, is_several
-from gravel.pipeline.plugins.installed import RESERVED
+from gravel.pipeline.plugins.packages import RESERVED
 from gravel.pipeline.workflow.entries import Draft
 from gravel.pipeline.workflow.model import Variant
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode

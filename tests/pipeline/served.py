@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.report.serving import ReportServer
+from gravel.pipeline.report.server import ReportServer
 from tests.pipeline.run_records import whole
 
 

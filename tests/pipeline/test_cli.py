@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from gravel.pipeline.cli import COMMANDS, main
 from gravel.pipeline.cli.errors import exit_code, render, run_command
 from gravel.pipeline.core.errors import GravelError, Location, RequestError
-from gravel.pipeline.plugins.installed import Catalogue
+from gravel.pipeline.plugins.packages import Catalogue
 from gravel.stages.errors import StageError
 from tests.pipeline.cli_case import ROOT, bench, gravel, plan, script
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
@@ -155,7 +155,7 @@ def test_faults_show_the_line_and_a_caret(bench: Bench) -> None:
 
 
 def test_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.plugins.installed.known_stages", lambda: Catalogue(FAKES, {}))
+    monkeypatch.setattr("gravel.pipeline.plugins.packages.known_stages", lambda: Catalogue(FAKES, {}))
     lines = gravel("stages").stdout.splitlines()
     names = [line.split()[0] for line in lines if line and not line.startswith((" ", "gravel"))]
     assert names[:2] == ["ingest", "symmetrize"]

@@ -9,7 +9,7 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.plugins.installed import Catalogue, find_offers, known_stages
+from gravel.pipeline.plugins.packages import Catalogue, find_offers, known_stages
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.stage import all_stages
 from tests.pipeline.plugin_case import SAMPLE, WORKFLOW, edit

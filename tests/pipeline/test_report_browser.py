@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.plan.drawing import Box, draw_svg
-from gravel.pipeline.report import serving
+from gravel.pipeline.report import server
 from gravel.pipeline.report.page import SIZE_LIMIT
-from gravel.pipeline.report.serving import report_server
+from gravel.pipeline.report.server import report_server
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.browser import DARK, LIGHT, browse, look, needs_browser, photograph, unfolded
 from tests.pipeline.report_sample import record, stage_run, write_sample
@@ -139,15 +139,15 @@ def test_a_served_page_follows_its_run(tmp_path: Path, profile: Path, monkeypatc
     )
     write_record(tmp_path, record(name, [going], state="running"))
     asked = []
-    version = serving.Pages.version
+    version = server.Pages.version
 
-    def ends(self: serving.Pages, folder: Path) -> str:
+    def ends(self: server.Pages, folder: Path) -> str:
         asked.append(folder.name)
         if len(asked) == 2:  # the page was made with the first
             write_record(tmp_path, record(name, [stage_run("bfs")], seconds=77.0))
         return version(self, folder)
 
-    monkeypatch.setattr(serving.Pages, "version", ends)
+    monkeypatch.setattr(server.Pages, "version", ends)
     with running(report_server(cache)) as address:
         text = browse(f"{address}/{name}/report.html", profile, "--dump-dom", "--virtual-time-budget=4000")
     assert "50 % of 60 searches" not in text

@@ -16,7 +16,7 @@ import pytest
 from gravel.pipeline.report.links import find_page
 from gravel.pipeline.report.page import write_run_report
 from gravel.pipeline.report.policy import TABLES
-from gravel.pipeline.report.serving import report_server
+from gravel.pipeline.report.server import report_server
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Report
 from tests.pipeline.browser import BROWSER, needs_browser

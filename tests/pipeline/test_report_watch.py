@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.report.serving import redirect_file, report_server
+from gravel.pipeline.report.server import redirect_file, report_server
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.report_sample import record, stage_run
 from tests.pipeline.served import running, write_record

@@ -28,9 +28,11 @@ from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file, stated
+from gravel.pipeline.store.paths import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
+
 
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")
@@ -54,7 +56,7 @@ class Pages:
         record = read_run(folder)
         try:
             written = max(
-                (folder / name).stat().st_mtime_ns for name in ("run.json", LOG) if (folder / name).exists()
+                (folder / name).stat().st_mtime_ns for name in (RUN_RECORD, LOG) if (folder / name).exists()
             )
             return f"{written:x}-{folder.parent.stat().st_mtime_ns:x}-{record['state'] if record else ''}"
         except OSError:
@@ -80,34 +82,34 @@ class Pages:
 
     def answer(self, path: str) -> Answer:
         """Answer a request for a path."""
-        runs = self._cache.root / "runs"
+        runs = self._cache.root / RUNS
         parts = [unquote(part) for part in path.split("/") if part]
         if not parts:
             return _html(self._list())
         if any(part in (".", "..") or "/" in part or "\\" in part or "\0" in part for part in parts):
             return _missing()
         folder = runs / parts[0]
-        if stated(self._cache.root, f"runs/{parts[0]}/run.json") is None:
+        if stated(self._cache.root, run_path(parts[0], RUN_RECORD)) is None:
             return _missing()
         if parts[1:] == ["version"]:
             return HTTPStatus.OK, "text/plain", self.version(folder).encode()
-        if parts[1:] == ["report.html"]:
+        if parts[1:] == [PAGE]:
             page = self.page(folder)
             return _missing() if page is None else _html(page)
         if parts[1:] == ["report.json"]:
             return self._file(*parts, form="application/json")
-        if parts[1:] == ["run.json"]:
+        if parts[1:] == [RUN_RECORD]:
             record = read_run(folder)
             if record is None:
                 return _missing()
             return HTTPStatus.OK, "application/json", json.dumps(record).encode()
-        if len(parts) == 3 and parts[1] == "logs":
+        if len(parts) == 3 and parts[1] == LOGS:
             return self._file(*parts, form="text/plain; charset=utf-8")
         return _missing()
 
     def _file(self, *parts: str, form: str) -> Answer:
         try:
-            return HTTPStatus.OK, form, read_file(self._cache.root, "/".join(("runs", *parts)), MAX_LOG_BYTES)
+            return HTTPStatus.OK, form, read_file(self._cache.root, run_path(*parts), MAX_LOG_BYTES)
         except (OSError, RequestError):
             return _missing()
 
@@ -219,7 +221,7 @@ def redirect_file(address: str) -> Iterator[Path]:
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="gravel-report-") as folder:
-        page = Path(folder) / "report.html"
+        page = Path(folder) / PAGE
         page.write_text(
             '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
             f'<meta http-equiv="refresh" content="0;url={escape(address)}"><title>Report</title>'
