@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-SINK_BYTES = 9 << 20
-"""Of each array that is written: eight chunks that wait for a thread or the disk, and one that fills."""
+DIGEST_BYTES = 16 << 20
+"""Of all arrays that are written: 1 MiB on each of up to 16 threads, which digest what was written."""
 
-SAMPLE_BYTES = 20 << 20
-"""Measured: how fast the disk is, and how well a chunk shrinks, is tried once."""
+SINK_BYTES = 9 << 20
+"""A bound for each array that is written."""
+
+REST_BYTES = 20 << 20
+"""A bound for what writing takes beside: digests, and what the allocator keeps."""
+
+
+def digest_bytes(*arrays: int) -> int:
+    """Return the host memory of threads that digest arrays of these bytes."""
+    return min(DIGEST_BYTES, sum(arrays))
 
 
 def sink_bytes(*arrays: int) -> int:
     """Bound the host memory of arrays of these bytes that are written at the same time."""
-    return min(SAMPLE_BYTES, sum(arrays)) + sum(min(SINK_BYTES, size) for size in arrays)
+    return min(REST_BYTES, sum(arrays)) + sum(min(SINK_BYTES, size) for size in arrays)

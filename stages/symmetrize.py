@@ -13,7 +13,7 @@ from gravel.stages.device_rows import free_bytes, lacking, refusal
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
-from gravel.stages.store_buffers import sink_bytes
+from gravel.stages.store_buffers import digest_bytes
 from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ def _estimate(
     width = 4 if n < 1 << 32 else 8
     offsets, columns = 8 * (n + 2), width * arcs
     # A part of the edges, later what is written.
-    beside = max(min(2 * PART_BYTES, width * arcs), sink_bytes(offsets, columns))
+    beside = max(min(2 * PART_BYTES, width * arcs), digest_bytes(offsets, columns))
     whole = COMPILED + offsets + columns + beside
     on_device, on_host = 0, whole
     if WORKING_BYTES + offsets + columns > machine.host_memory:

@@ -59,13 +59,13 @@ from gravel.pipeline.cli import main
 try:
     main(["run", "data.txt", "--sources", "3", "--cluster", "inline"])
 finally:
-    heavy = {"numpy", "zarr", "dask", "numba", "ruamel"} & {each.split(".")[0] for each in sys.modules}
+    heavy = {"numpy", "zarr", "dask", "numba", "cupy"} & {each.split(".")[0] for each in sys.modules}
     print("heavy:", sorted(heavy), file=sys.stderr)
 """
     import subprocess
     import sys
 
-    for _ in range(8):  # a plan is kept once what it rests on is two seconds old
+    for _ in range(8):  # what a file holds is kept once it is two seconds old
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         if "heavy: []" in ran.stderr:
             break
