@@ -99,5 +99,5 @@ def test_verify_names_what_it_cannot_set_aside(served):
     file.write_bytes(text)
     subprocess.run(["mount", "-o", "remount,ro,bind", cache], check=True)
     said = gravel(served, "cache", "verify", expect=1)
-    assert "column_indices/c/0 is not what was written" in said
+    assert "column_indices/c/0: bytes 0 to 800 are not what was written" in said
     assert "stays where it is" in said

@@ -37,7 +37,7 @@ def test_facts_are_plain_and_name_the_versions() -> None:
 
     facts = json.loads(json.dumps(machine_facts("cpu")))
     assert {"host", "user", "hardware", "system"} <= set(facts)
-    assert {"python", "gravel", "numpy", "zarr"} <= set(facts["versions"])
+    assert {"python", "gravel", "numpy", "numba"} <= set(facts["versions"])
 
 
 def fake_nvml(count: int, opened: list[int] | None = None, capability: tuple[int, int] = (9, 0)) -> Any:

@@ -20,7 +20,7 @@ late = Late()
 late.self = late
 atexit.register(lambda: print("at exit"))
 {before}
-program.main = lambda: {main}
+program.main = lambda **_: {main}
 program.program()
 """
 
