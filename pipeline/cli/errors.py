@@ -145,10 +145,13 @@ def _show_refusal(error: click.ClickException) -> None:
             error.show()
         return
     message = error.format_message().rstrip(".").replace(". (Did", " (did")
+    instead = INSTEAD.get(getattr(error, "option_name", ""))
+    if instead is not None:
+        message = message.partition(" (did you mean")[0]  # it is not misspelled
     message = message.replace("a valid integer range", "a whole number")
     context = getattr(error, "ctx", None)
     hint = None if context is None else f"`{context.command_path} --help` lists what there is"
-    hint = INSTEAD.get(getattr(error, "option_name", ""), hint)
+    hint = instead or hint
     echo("\n".join(_problem_lines(Problem(message[:1].lower() + message[1:], hint))), err=True)
 
 
