@@ -8,7 +8,7 @@ import socket
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 from blake3 import blake3
@@ -98,7 +98,7 @@ class Line:
             threading.Thread(target=self._serve, args=(near,), daemon=True).start()
 
     def _serve(self, near: socket.socket) -> None:
-        with near:
+        with near, suppress(ConnectionError):
             if self.is_cut:
                 return
             with socket.create_connection(self._to) as far:
