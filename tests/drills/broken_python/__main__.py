@@ -1,8 +1,8 @@
 """Python broken on purpose, one place at a time, and found by the tests that call it.
 
-    python -m tests.drills.broken_python SEED [--from N] [--count N] [--seconds N] [--folder FOLDER]
+    python -m tests.drills.broken_python SEED [--rooms ROOM ...] [--from N] [--count N] [--seconds N] [--folder FOLDER]
 
-The seed draws 300 places of the rooms in `places.ROOMS`; `--from` and `--count` say which of them are tried.
+The seed draws 300 places of these rooms, or of all in `places.ROOMS`; `--from` and `--count` say which of them are tried.
 The folder keeps which tests call what, found first, and the outcome of each place: parts add up. A place has
 a minute of tests: those that enter its function (or, where Numba compiled it, its file or room), in turns
 from the files with the nearest names, the shortest first. A place lives if all of them pass; with more
@@ -27,7 +27,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from tests.drills.broken_python.places import Place, drawn
+from tests.drills.broken_python.places import ROOMS, Place, drawn
 from tests.kernels.tree_copy import PACKAGES, ROOT, TreeCopy
 
 PLACES = 300
@@ -59,11 +59,11 @@ class Drill:
     def outcomes(self) -> dict[str, dict[str, Any]]:
         return json.loads(self._results.read_text()) if self._results.exists() else {}
 
-    def calls(self) -> Calls:
+    def calls(self, folders: Sequence[str]) -> Calls:
         """Return the tests that pass, their seconds and what they call; found once for the folder."""
         files = sorted(
             path.relative_to(ROOT).as_posix()
-            for name in FOLDERS
+            for name in folders
             for path in (ROOT / "tests" / name).rglob("test_*.py")
             if path.name not in SOURCES and "gpu" not in path.name.split("_")
         )
@@ -226,15 +226,17 @@ def _in_turns(lists: Sequence[Sequence[str]]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("seed", type=int)
+    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=ROOMS)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--count", type=int, default=PLACES)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--folder", type=Path, default=Path("broken-python"))
     asked = parser.parse_args()
-    places = drawn(asked.seed, PLACES)
+    places = drawn(asked.seed, PLACES, asked.rooms)
     drill = Drill(asked.folder.resolve(), asked.processes)
-    selection = Selection(drill.calls())
+    only_pipeline = all(room.startswith("pipeline/") for room in asked.rooms)
+    selection = Selection(drill.calls(("pipeline",) if only_pipeline else FOLDERS))
     done = drill.outcomes()
     tried = [
         place
