@@ -1,8 +1,10 @@
 """Python broken on purpose, one place at a time, and found by the tests that call it.
 
-    python -m tests.drills.broken_python SEED [--rooms ROOM ...] [--from N] [--count N] [--seconds N] [--folder FOLDER]
+    python -m tests.drills.broken_python SEED [--rooms ROOM ...] [--from N] [--count N] [--seconds N]
+        [--folder FOLDER]
 
-The seed draws 300 places of these rooms, or of all in `places.ROOMS`; `--from` and `--count` say which of them are tried.
+The seed draws 300 places of these rooms, or of all in `places.ROOMS`; `--from` and `--count` say which
+are tried.
 The folder keeps which tests call what, found first, and the outcome of each place: parts add up. A place has
 a minute of tests: those that enter its function (or, where Numba compiled it, its file or room), in turns
 from the files with the nearest names, the shortest first. A place lives if all of them pass; with more
