@@ -6,17 +6,16 @@ import os
 import signal
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
-from gravel.pipeline.core.errors import Location
-from gravel.pipeline.plan.model import InputRef, StageRun
 from gravel.stages.artifact import Json
 from gravel.stages.artifacts import Graph, Measurement
-from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
-from tests.pipeline.tiny_stages import Tiny, mark
+from gravel.stages.stage import Extent, Machine, Need, Origin, Slot, Stage
+from tests.pipeline.tiny_stages import Tiny, graph_of, mark, measurement, stage_run
 
 
 class Sized(Tiny):
@@ -56,14 +55,7 @@ def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph
     context.remark(
         f"in process {os.getpid()}, inputs in {[type(each.row_offsets).__name__ for each in inputs]}"
     )
-    return Graph(
-        row_offsets=sink.close(),
-        column_indices=numpy.zeros(0, numpy.uint32),
-        vertex_count=1,
-        arc_count=0,
-        symmetric=True,
-        deduplicated=True,
-    )
+    return graph_of(sink.close())
 
 
 def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measurement:
@@ -85,15 +77,7 @@ def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measuremen
         }
         for each in inputs
     ]
-    return Measurement(
-        algorithm="none",
-        strategy="none",
-        reason="test",
-        backend="cpu",
-        hardware="test",
-        prepare_milliseconds=0.0,
-        searches=found,
-    )
+    return measurement(context, *found)
 
 
 def _need(parameters: Sized, extents: Any, machine: Machine) -> Need:
@@ -107,30 +91,7 @@ def _look_need(parameters: Sized, extents: Any, machine: Machine) -> Need:
 GRAPHS = Slot(("Graph",), "numbers", many=True)
 FILL = Stage("fill", 1, "Fills.", Sized, {"inputs": GRAPHS}, ("Graph",), fill, _need)
 LOOK = Stage("look", 1, "Looks.", Sized, {"inputs": GRAPHS}, ("Measurement",), look, _look_need)
-FOREIGN = Stage(
-    "foreign",
-    1,
-    "Fills.",
-    Sized,
-    {"inputs": GRAPHS},
-    ("Graph",),
-    fill,
-    _need,
-    origin=Origin("own.py", "code"),
-)
+FOREIGN = replace(FILL, name="foreign", origin=Origin("own.py", "code"))
 
-
-def sized(key: str, stage: Stage, *inputs: str, keep: bool = True, **parameters: Any) -> StageRun:
-    """One run, its inputs given as keys."""
-    given: Parameters = Sized(**parameters)
-    return StageRun(
-        key=key,
-        entry=key,
-        stage=stage,
-        parameters=given,
-        inputs={"inputs": tuple(InputRef(name, 0) for name in inputs)},
-        coordinates={},
-        keep=keep,
-        forced=False,
-        location=Location("tiny.yaml", 1, 1),
-    )
+sized = stage_run
+"""One run of such a stage."""

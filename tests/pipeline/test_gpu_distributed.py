@@ -120,9 +120,7 @@ def test_components_are_those_of_the_whole_graph(tmp_path: Path, gpus: int) -> N
         assert measured.searches[0]["exchange"]["rounds"] > 0
 
 
-def test_a_killed_rank_costs_a_retry(
-    tmp_path: Path, gpus: int, nccl: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_rank_costs_a_retry(tmp_path, gpus, nccl, monkeypatch) -> None:
     if gpus < 2:
         pytest.skip("two ranks take two GPUs")
     monkeypatch.setenv(FLAG, str(tmp_path / "lost"))

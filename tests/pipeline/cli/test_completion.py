@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.cli import COMMANDS
 from tests.pipeline.cli.test_run import gravel
 
 WORKFLOW = """\
@@ -130,38 +128,3 @@ def test_each_shell_gets_its_script(shell: str) -> None:
     script = gravel("completion", shell).stdout
     assert f"_GRAVEL_COMPLETE={shell}_complete" in script
     assert f"gravel completion {shell}" in script
-
-
-def test_completion_imports_nothing_heavy(folder: Path) -> None:
-    code = """\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main([])
-finally:
-    names = {"numpy", "zarr", "dask", "numba", "pydantic", "rich", "matplotlib", "pyarrow"}
-    print("heavy:", sorted(names & {each.split(".")[0] for each in sys.modules}), file=sys.stderr)
-"""
-    asked = {
-        "COMP_WORDS": "gravel run roads.yaml --only ",
-        "COMP_CWORD": "4",
-        "_GRAVEL_COMPLETE": "bash_complete",
-    }
-    ran = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
-    assert ran.stdout.splitlines() == ["plain,edges", "plain,graph"]
-    assert "heavy: []" in ran.stderr
-
-
-def test_the_first_word_imports_no_verb(folder: Path) -> None:
-    code = """\
-import sys
-from gravel.pipeline.cli import main, COMMANDS
-try:
-    main([])
-finally:
-    print([each for each in COMMANDS if f"gravel.pipeline.cli.{each}" in sys.modules], file=sys.stderr)
-"""
-    asked = {"COMP_WORDS": "gravel ", "COMP_CWORD": "1", "_GRAVEL_COMPLETE": "bash_complete"}
-    ran = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
-    assert len(ran.stdout.splitlines()) == len(COMMANDS)
-    assert ran.stderr.strip() == "[]"

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.cli.diff import _lines
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.comparison import compare_runs, figures
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Measurement, Verification
 from tests.pipeline.cli.test_run import file, gravel, look, run
+from tests.pipeline.cli_case import loaded
 from tests.pipeline.samples import publish
 
 __all__ = ["file"]
@@ -131,7 +134,7 @@ def test_the_twenty_most_important_differences_come_first(file: Path):
     assert "more[by=9]" in every
 
 
-def test_a_run_beside_itself(file: Path):
+def test_a_run_beside_itself_and_one_that_is_not_there(file: Path):
     run(file)
     run(file, "--set", "value=5")
     first, second = names(file)
@@ -140,12 +143,6 @@ def test_a_run_beside_itself(file: Path):
         f"both are the run {second}: a run does not differ from itself",
         f"compare it with another one, for example: gravel diff {first} {second}",
     ]
-
-
-def test_an_unknown_run(file: Path):
-    run(file)
-    from gravel.pipeline.core.errors import RequestError
-
     with pytest.raises(RequestError, match="there is no run 'nothing'"):
         diff(file, "last", "nothing")
 
@@ -186,8 +183,6 @@ def test_figures_of_measurements_and_verifications(tmp_path: Path):
 
 
 def test_rates_are_compared_in_per_cent(tmp_path: Path):
-    from gravel.pipeline.cli.diff import _lines
-
     cache = Cache(tmp_path)
     records = []
     for position, ms in enumerate((1.0, 2.0)):
@@ -204,21 +199,8 @@ def test_rates_are_compared_in_per_cent(tmp_path: Path):
 
 
 def test_a_comparison_imports_nothing_heavy(file: Path):
-    import subprocess
-    import sys
-
-    from tests.pipeline.cli_case import HEAVY
-
     run(file)
     run(file, "--set", "value=5")
-    code = f"""\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["diff", {names(file)[0]!r}, "last", "--cache", {str(file.parent / "cache")!r}])
-finally:
-    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
-"""
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "parameter value  1 -> 5" in ended.stdout, ended.stderr
-    assert "heavy: []" in ended.stderr
+    told, heavy = loaded("diff", names(file)[0], "last", "--cache", str(file.parent / "cache"))
+    assert "parameter value  1 -> 5" in told
+    assert not heavy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,7 @@ def run(plan: Plan, root: Path) -> RunOutcome:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_edge_is_looked_at_a_few_times(
-    tmp_path: Path, made: list[Nodes], monkeypatch: pytest.MonkeyPatch, shape: Callable[[int], list[StageRun]]
-) -> None:
+def test_each_edge_is_looked_at_a_few_times(tmp_path, made, monkeypatch, shape) -> None:
     offers: list[str] = []
     begin = attempts.Attempts.begin
 

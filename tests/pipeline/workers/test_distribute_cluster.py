@@ -217,9 +217,7 @@ def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_a_rank_killed_while_components_are_found_costs_a_retry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rank_killed_while_components_are_found_costs_a_retry(tmp_path, monkeypatch) -> None:
     flag = tmp_path / "lost"
     monkeypatch.setenv(LOST, str(flag))
     monkeypatch.setattr(
