@@ -84,9 +84,7 @@ def urls_of(server: WebServer, form: str, path: str) -> str:
 
 @pytest.mark.parametrize("form", ["literal", "variables"])
 @pytest.mark.parametrize("workflow", [MATRIX, DATASETS])
-def test_no_file_and_no_output_has_them(
-    server: WebServer, form: str, workflow: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_and_no_output_has_them(server, form, workflow, monkeypatch) -> None:
     for name, text in {"THE_USER": USER, "THE_WORD": WORD, "THE_SIG": SIGNATURE}.items():
         monkeypatch.setenv(name, text)
     url = urls_of(server, form, "/graphs/a b.txt")
