@@ -330,3 +330,18 @@ def test_what_was_read_from_a_changing_file_is_not_kept(tmp_path: Path):
     assert not list(root.glob("recipes/*"))
     assert run(reads(path, edit=False), root).record["stages"][0]["state"] == "computed"
     assert run(reads(path, edit=False), root).record["stages"][0]["state"] == "cached"
+
+
+def environment() -> dict[str, str]:
+    # Importing Dask sets its own mark.
+    return {name: value for name, value in os.environ.items() if not name.startswith("__DASK")}
+
+
+def test_a_cluster_leaves_the_environment_as_it_was(tmp_path: Path) -> None:
+    before = environment()
+    for value in (1, 2):
+        options = RunOptions(cache_root=tmp_path / "cache", cluster="local", backend="cpu", workers=1)
+        outcome = execute(plan_of(stage_run("a", MAKE, value=value)), options)
+        assert outcome.state == "done"
+        assert (outcome.folder / "logs" / "dask.log").is_file()
+        assert environment() == before
