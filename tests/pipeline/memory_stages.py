@@ -6,16 +6,17 @@ import os
 import signal
 import socket
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
+from gravel.pipeline.core.errors import Location
+from gravel.pipeline.plan.model import InputRef, StageRun
 from gravel.stages.artifact import Json
 from gravel.stages.artifacts import Graph, Measurement
-from gravel.stages.stage import Extent, Machine, Need, Origin, Slot, Stage
-from tests.pipeline.tiny_stages import Tiny, graph_of, mark, measurement, stage_run
+from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
+from tests.pipeline.tiny_stages import Tiny, mark
 
 
 class Sized(Tiny):
@@ -55,7 +56,14 @@ def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph
     context.remark(
         f"in process {os.getpid()}, inputs in {[type(each.row_offsets).__name__ for each in inputs]}"
     )
-    return graph_of(sink.close())
+    return Graph(
+        row_offsets=sink.close(),
+        column_indices=numpy.zeros(0, numpy.uint32),
+        vertex_count=1,
+        arc_count=0,
+        symmetric=True,
+        deduplicated=True,
+    )
 
 
 def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measurement:
@@ -77,7 +85,15 @@ def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measuremen
         }
         for each in inputs
     ]
-    return measurement(context, *found)
+    return Measurement(
+        algorithm="none",
+        strategy="none",
+        reason="test",
+        backend="cpu",
+        hardware="test",
+        prepare_milliseconds=0.0,
+        searches=found,
+    )
 
 
 def _need(parameters: Sized, extents: Any, machine: Machine) -> Need:
@@ -91,7 +107,30 @@ def _look_need(parameters: Sized, extents: Any, machine: Machine) -> Need:
 GRAPHS = Slot(("Graph",), "numbers", many=True)
 FILL = Stage("fill", 1, "Fills.", Sized, {"inputs": GRAPHS}, ("Graph",), fill, _need)
 LOOK = Stage("look", 1, "Looks.", Sized, {"inputs": GRAPHS}, ("Measurement",), look, _look_need)
-FOREIGN = replace(FILL, name="foreign", origin=Origin("own.py", "code"))
+FOREIGN = Stage(
+    "foreign",
+    1,
+    "Fills.",
+    Sized,
+    {"inputs": GRAPHS},
+    ("Graph",),
+    fill,
+    _need,
+    origin=Origin("own.py", "code"),
+)
 
-sized = stage_run
-"""One run of such a stage."""
+
+def sized(key: str, stage: Stage, *inputs: str, keep: bool = True, **parameters: Any) -> StageRun:
+    """One run, its inputs given as keys."""
+    given: Parameters = Sized(**parameters)
+    return StageRun(
+        key=key,
+        entry=key,
+        stage=stage,
+        parameters=given,
+        inputs={"inputs": tuple(InputRef(name, 0) for name in inputs)},
+        coordinates={},
+        keep=keep,
+        forced=False,
+        location=Location("tiny.yaml", 1, 1),
+    )

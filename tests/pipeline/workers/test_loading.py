@@ -20,7 +20,7 @@ from gravel.pipeline.scheduler.machine import RunEnvironment, decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.loading import load
 from gravel.pipeline.workers.spans import Spans
-from tests.pipeline.cli_case import loaded
+from tests.pipeline.cli_case import python
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 PLAN = plan_of(stage_run("a", MAKE))
@@ -64,7 +64,9 @@ def test_a_context_is_made_once_the_free_memory_is_known(seen: list[str]) -> Non
     assert sorted(span["what"] for span in spans.taken) == ["driver", "load"]
 
 
-def test_kernels_are_compiled_while_the_context_is_made(seen, monkeypatch) -> None:
+def test_kernels_are_compiled_while_the_context_is_made(
+    seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     compiled = threading.Event()
 
     def make_context(count: int) -> None:
@@ -80,7 +82,9 @@ def test_kernels_are_compiled_while_the_context_is_made(seen, monkeypatch) -> No
 
 
 @pytest.mark.parametrize(("cluster", "backend"), [("inline", "cpu"), ("local", "cpu"), ("cuda", "cuda")])
-def test_no_context_is_made_where_no_stage_needs_one(seen, monkeypatch, cluster, backend) -> None:
+def test_no_context_is_made_where_no_stage_needs_one(
+    seen: list[str], monkeypatch: pytest.MonkeyPatch, cluster: str, backend: str
+) -> None:
     loaded: list[str] = []
     monkeypatch.setattr(cluster_start, "load", lambda: loaded.append("load"))
     monkeypatch.setattr(cluster_start, "load_dask", lambda: loaded.append("dask"))
@@ -109,7 +113,14 @@ def test_a_run_in_this_process_imports_neither_zarr_nor_dask(tmp_path: Path) -> 
         "workflow: small\nstages:\n  edges: {stage: ingest, source: {path: {vertices: 5}}}\n"
         "  graph: {stage: symmetrize, input: edges}\n"
     )
-    words = ("run", str(file), "--cache", str(tmp_path / "cache"), "--backend", "cpu")
-    told, imported = loaded(*words, of=["zarr", "dask", "numpy"])
-    assert "2 computed" in told
-    assert imported == {"numpy"}
+    code = f"""\
+import sys
+from gravel.pipeline.cli import main
+try:
+    main(["run", {str(file)!r}, "--cache", {str(tmp_path / "cache")!r}, "--backend", "cpu"])
+finally:
+    print("imported:", sorted({{"zarr", "dask", "numpy"}} & sys.modules.keys()), file=sys.stderr)
+"""
+    ended = python(code)
+    assert "2 computed" in ended.stderr, ended.stderr
+    assert "imported: ['numpy']" in ended.stderr
