@@ -148,17 +148,9 @@ def test_a_run_beside_itself_and_one_that_is_not_there(file: Path):
 
 
 def measurement(*searches: tuple[float, int, int]) -> Measurement:
-    return Measurement(
-        algorithm="bfs",
-        strategy="top_down",
-        reason="",
-        backend="cpu",
-        hardware="a CPU",
-        prepare_milliseconds=1.5,
-        searches=[
-            {"milliseconds": ms, "edges": edges, "arcs": arcs, "levels": {}} for ms, edges, arcs in searches
-        ],
-    )
+    about = {"algorithm": "bfs", "strategy": "top_down", "reason": "", "backend": "cpu", "hardware": "a CPU"}
+    made = [{"milliseconds": ms, "edges": edges, "arcs": arcs, "levels": {}} for ms, edges, arcs in searches]
+    return Measurement(**about, prepare_milliseconds=1.5, searches=made)
 
 
 def test_figures_of_measurements_and_verifications(tmp_path: Path):
@@ -166,20 +158,16 @@ def test_figures_of_measurements_and_verifications(tmp_path: Path):
     times = publish(cache, measurement((1.0, 10**6, 2 * 10**6), (2.0, 10**6, 2 * 10**6), (8.0, 0, 0)), "m")
     told = dict(figures(cache.describe(times.id)))
     assert told["median ms"] == 2.0
-    assert told["median GTEPS (distinct edges)"] == 0.75, (
-        "of 1 and 0.5; a search that reached nothing has no rate"
-    )
+    # Of 1 and 0.5; a search that reached nothing has no rate.
+    assert told["median GTEPS (distinct edges)"] == 0.75
     assert told["median G stored arcs/s"] == 1.5
     assert (told["searches"], told["prepare ms"]) == (3, 1.5)
     empty = publish(cache, measurement(), "n")
     assert dict(figures(cache.describe(empty.id)))["median GTEPS (distinct edges)"] is None
     checks = [{"check": "levels", "passed": True}, {"check": "tree", "passed": False}]
     verified = publish(cache, Verification(algorithm="bfs", checks=checks, skipped=["sources"]), "v")
-    assert dict(figures(cache.describe(verified.id))) == {
-        "check levels": "passed",
-        "check tree": "FAILED",
-        "check sources": "not made",
-    }
+    told = {"check levels": "passed", "check tree": "FAILED", "check sources": "not made"}
+    assert dict(figures(cache.describe(verified.id))) == told
 
 
 def test_rates_are_compared_in_per_cent(tmp_path: Path):
@@ -190,9 +178,8 @@ def test_rates_are_compared_in_per_cent(tmp_path: Path):
         one = {"key": "bfs", "entry": "bfs", "stage": "traverse", "state": "computed", "seconds": ms / 2}
         one |= {"outputs": [made.id], "recipe": None, "error": None}
         workflow = {"path": "w.yaml", "parameters": {}, "matrix": {}}
-        records.append(
-            {"run": f"r{position}", "state": "done", "seconds": 1.0, "stages": [one], "workflow": workflow}
-        )
+        run = {"run": f"r{position}", "state": "done", "seconds": 1.0}
+        records.append(run | {"stages": [one], "workflow": workflow})
     lines = list(_lines(compare_runs(cache, *records)))
     assert "  median GTEPS (distinct edges)  1 -> 0.5  (-50.0%)" in lines
     assert lines[-2:] == ["times of 1 of 1 stage runs differ", "  bfs  0.50 s -> 1.00 s  (+100.0%)"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +9,9 @@ import pytest
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.scheduler import attempts
 from gravel.pipeline.scheduler import run as run_module
-from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED
 from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from tests.pipeline.scheduler.test_driver import run
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 LOOKS_AN_EDGE = 8
@@ -59,10 +57,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Nodes]:
 
     monkeypatch.setattr(run_module, "Nodes", nodes)
     return found
-
-
-def run(plan: Plan, root: Path) -> RunOutcome:
-    return execute(plan, RunOptions(cache_root=root, cluster="inline", backend="cpu"))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
