@@ -131,6 +131,7 @@ class Cache(CacheFolder):
         run: str | None = None,
         *,
         durable: bool = True,
+        passing: bool = False,
         before_each: Callable[[], None] | None = None,
         threads: WriteThreads | None = None,
     ) -> AbstractContextManager[ArtifactWriter]:
@@ -140,7 +141,9 @@ class Cache(CacheFolder):
         """
         from gravel.pipeline.store.writer import ArtifactWriter
 
-        return ArtifactWriter(self, run, durable=durable, before_each=before_each, threads=threads)
+        return ArtifactWriter(
+            self, run, durable=durable, passing=passing, before_each=before_each, threads=threads
+        )
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move a damaged artifact aside with the reason, so that it is computed again."""

@@ -53,6 +53,7 @@ class ArraySink:
     threads : those that digest, and wait for the disk.
     root : the cache, for messages; the folder if it is in none.
     durable : whether `wait` waits for small files, too, to be on the disk.
+    passing : whether nothing of it has to be on the disk at all, since nobody reads it after the run.
     before_each : called before some MiB are written; what it raises ends the writing.
 
     Raises TypeError for another dtype, ValueError for rows that do not fit, `GravelError` for a full disk and
@@ -69,10 +70,12 @@ class ArraySink:
         *,
         root: Path | None = None,
         durable: bool = True,
+        passing: bool = False,
         before_each: Callable[[], None] | None = None,
     ) -> None:
         self._root = root or folder
         self._durable = durable
+        self._passing = passing
         self._before_each = before_each
         self._threads = threads
         self.dtype = stored_dtype(dtype)
@@ -127,7 +130,8 @@ class ArraySink:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         write_at(self._handle, block, self._size)
         before, self._size = self._size, self._size + len(block)
-        if self._size // SYNC_BYTES > before // SYNC_BYTES and all(each.done() for each in self._synced):
+        crossed = self._size // SYNC_BYTES > before // SYNC_BYTES and not self._passing
+        if crossed and all(each.done() for each in self._synced):
             self._synced.append(self._threads.syncs.submit(os.fdatasync, self._handle))
         whole = self._size // LEAF_BYTES
         if (whole - self._digested) * LEAF_BYTES >= BLOCK_BYTES:
@@ -182,7 +186,7 @@ class ArraySink:
             return
         handle, self._handle = self._handle, None
         note_as_checked(handle, root_of(leaves), layout.leaf_count)
-        if self._durable or self._size >= SYNCED_EARLY:
+        if not self._passing and (self._durable or self._size >= SYNCED_EARLY):
             self._synced.append(self._threads.syncs.submit(_end, handle, self._synced[:]))
         else:
             os.close(handle)

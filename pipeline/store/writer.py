@@ -50,7 +50,9 @@ class ArtifactWriter:
     Parameters
     ----------
     run : the run whose lease keeps what is prepared until its record is made; None if it is published here.
-    durable : whether what is prepared is on the disk already. Else whoever publishes it has to wait for that.
+    durable : whether what is prepared is on the disk when `flush` returns. Else that is so of large files
+        only, and whoever publishes it has to wait for the others.
+    passing : whether what is prepared is read by this run only, and so need not be on the disk.
     before_each : called before each piece of an array in memory is written; what it raises ends the writing.
     threads : those that write, which other writers may use, too; by default this writer has its own.
 
@@ -62,14 +64,17 @@ class ArtifactWriter:
         run: str | None = None,
         *,
         durable: bool = True,
+        passing: bool = False,
         before_each: Callable[[], None] | None = None,
         threads: WriteThreads | None = None,
     ) -> None:
         self._cache = cache
         self._under = None if run is None else f"leases/{run}.lock"
-        self._durable = durable
+        self._durable = durable and not passing
+        self._passing = passing
         self._before_each = before_each
         self._sinks: dict[int, ArraySink] = {}
+        self._unflushed: list[tuple[Path, list[ArraySink]]] = []
         self._writing: list[Future[None]] = []
         self._leases: dict[Path, Lease] = {}
         self._threads = threads or WriteThreads()
@@ -93,13 +98,17 @@ class ArtifactWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._stop_writing()
-        for sink in self._sinks.values():
-            sink.abandon()
-        if self._ends_threads:
-            self._threads.close()
-        for folder in list(self._leases):
-            self._drop(folder)
+        try:
+            if error is None:
+                self.flush()
+        finally:
+            self._stop_writing()
+            for sink in [*self._sinks.values(), *(sink for _, sinks in self._unflushed for sink in sinks)]:
+                sink.abandon()
+            if self._ends_threads:
+                self._threads.close()
+            for folder in list(self._leases):
+                self._drop(folder)
 
     def _drop(self, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -116,6 +125,7 @@ class ArtifactWriter:
             self._threads,
             root=self._cache.root,
             durable=self._durable,
+            passing=self._passing,
             before_each=self._before_each,
         )
         self._sinks[id(sink)] = sink
@@ -128,11 +138,28 @@ class ArtifactWriter:
 
     def publish(self, artifact: Artifact) -> ArtifactRecord:
         """Store an artifact and return its record; see `prepare`."""
-        return publish(self._cache, self.prepare(artifact))
+        prepared = self.prepare(artifact)
+        self.flush()
+        return publish(self._cache, prepared)
+
+    def flush(self) -> None:
+        """Return when what was prepared is on the disk, as far as it has to be; it stays from then on."""
+        while self._unflushed:
+            folder, sinks = self._unflushed[0]
+            for sink in sinks:
+                sink.wait()
+            if self._durable:
+                with storage_errors(self._cache.root):
+                    folders = [Path(path) for path, _, _ in os.walk(folder)]
+                    for _ in self._threads.syncs.map(sync_folder, [*folders, folder.parent]):
+                        pass
+            self._leases.pop(folder).leave()
+            del self._unflushed[0]
 
     def prepare(self, artifact: Artifact, expected: str | None = None) -> Prepared:
         """Write an artifact out, all but its record; if it is stored and whole already, nothing is written.
 
+        It can be read when this returns, and is on the disk after `flush`, which the writer's end calls, too.
         Arrays that came from this writer's sinks are moved into it, others are copied. `expected` is the id
         that it has in memory, where that is known. Raises TypeError or ValueError for fields that cannot be
         stored, `GravelError` for a full disk and for what is on the disk and has another id.
@@ -186,7 +213,7 @@ class ArtifactWriter:
             roots={name: content.root for name, content in contents.items()},
         )
         self._hand_over(sinks, record)
-        self._leases.pop(folder).leave()
+        self._unflushed.append((folder, list(sinks.values())))
         return Prepared(record)
 
     def _stored(self, identity: str) -> ArtifactRecord | None:
@@ -242,13 +269,8 @@ class ArtifactWriter:
             for group in sorted(groups)
         ]
         for name, sink in sinks.items():
-            sink.wait()
             sink.folder.rename(folder / name)
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
-        if self._durable:
-            folders = [Path(path) for path, _, _ in os.walk(folder)]
-            for _ in self._threads.syncs.map(sync_folder, [*folders, folder.parent]):
-                pass
         return files
 
     def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:

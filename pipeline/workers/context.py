@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.pipeline.workers.protocol import Written
+    from gravel.pipeline.workers.protocol import Readable, Written
     from gravel.pipeline.workers.stage_log import StageLog
     from gravel.pipeline.workers.write_behind import WriteBehind
     from gravel.stages.context import Part
@@ -61,8 +61,8 @@ class Services(Protocol):
         """Return the summed peaks of other processes that worked for this stage."""
         ...
 
-    def written(self, written: Written) -> None:
-        """Tell the driver that a result was written, or could not be."""
+    def written(self, written: Readable | Written) -> None:
+        """Tell the driver how far the writing of a result is."""
         ...
 
 

@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.sharing import mask_for
+from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.peak import Peak
-from gravel.pipeline.workers.protocol import Written
+from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
+from gravel.pipeline.workers.resident import read_resident
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.write_behind import WriteBehind
@@ -28,9 +31,6 @@ Result = TypeVar("Result")
 
 AHEAD = 2
 """Groups of items of `context.map` in flight per worker: one that runs and one that waits for it."""
-
-ALIVE = 0.5
-"""Seconds after which whoever waits for another worker looks whether it is still there."""
 
 TOPIC = "gravel-progress"
 
@@ -60,30 +60,20 @@ def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
     def run(task: StageTask) -> StageOutcome:
         if task.time_limit is not None:
             get_worker().log_event(topic(task.run), {"key": task.key, "began": task.attempt})
-        return run_stage(task, DaskServices(task), submit_to)
+        return run_stage(task, DaskServices(task))
 
     return [run(task) for task in tasks]
 
 
-def submit_to(address: str, function: Callable[..., Result], *arguments: object) -> Result:
-    """Run a function in another worker; raises ConnectionError if that dies.
-
-    Dask would have what is pinned to a dead worker wait for ever.
-    """
-    from distributed import get_client
-
-    client = get_client()
-    future = client.submit(
-        function, *arguments, workers=[address], allow_other_workers=False, pure=False, priority=20
-    )
-    while True:
-        try:
-            answer: Result = future.result(timeout=ALIVE)
-            return answer
-        except TimeoutError:
-            if address not in client.scheduler_info()["workers"]:
-                future.cancel(force=True)
-                raise ConnectionError(f"the worker at {address} is gone") from None
+def write_out_on_worker(task: StageTask, resident: tuple[str, ...]) -> None:
+    """Have what this worker's memory has of a task written to files, behind what is written already."""
+    services = DaskServices(task)
+    try:
+        artifacts = tuple(read_resident(name) for name in resident)
+    except DamagedArtifact as error:
+        services.written(Written(task.key, task.attempt, failure=Failure("bug", str(error))))
+        return
+    WRITE_BEHIND.add(task, artifacts, resident, services.written)
 
 
 class DaskServices:
@@ -106,7 +96,7 @@ class DaskServices:
         """Send an event to the driver."""
         self._send({"key": self._task.key, "compiles": kernel})
 
-    def written(self, written: Written) -> None:
+    def written(self, written: Readable | Written) -> None:
         """Send an event to the driver."""
         self._send({"written": pickle.dumps(written)})
 

@@ -21,14 +21,7 @@ RESIDENT: dict[str, Artifact] = {}
 """This process's results by id."""
 
 _owners: Counter[str] = Counter()
-_shared: dict[str, Callable[[], None]] = {}
 _lock = threading.Lock()
-
-
-def when_released(name: str, call: Callable[[], None]) -> None:
-    """Have something called when a result is forgotten."""
-    with _lock:
-        _shared[name] = call
 
 
 def keep_resident(names: tuple[str, ...], artifacts: tuple[Artifact, ...]) -> None:
@@ -55,8 +48,6 @@ def release_resident(names: tuple[str, ...]) -> None:
             if _owners[name] <= 0:
                 RESIDENT.pop(name, None)
                 del _owners[name]
-                if (stop := _shared.pop(name, None)) is not None:
-                    stop()
 
 
 def read_only(artifact: Artifact) -> Artifact:

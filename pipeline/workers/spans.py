@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 class Spans:
     """Spans of time as plain data: `what`, `began` (seconds since the epoch), `seconds` and `bytes`.
 
-    Of a stage run `what` is read (inputs taken from memory, brought, or opened), compute (the stage,
-    compilation included), compile (of that, kernels compiled or loaded), digest (the result's id), or write
-    (to the cache). What is read `within` another span, as a stage asks for it, is part of that. Of the run
-    itself see `gravel.pipeline.records.profile`. Without `kept` nothing is measured.
+    Of a stage run `what` is read (inputs taken from memory, or opened), compute (the stage, compilation
+    included), compile (of that, kernels compiled or loaded), digest (the result's id), or write (to the
+    cache). Of the run itself see `gravel.pipeline.records.profile`. Without `kept` nothing is measured.
     """
 
     def __init__(self, *, kept: bool) -> None:
@@ -36,8 +35,8 @@ class Spans:
         finally:
             self.add(what, began, time.perf_counter() - clock, size)
 
-    def add(self, what: str, began: float, seconds: float, size: int = 0, **facts: Json) -> None:
-        """Add a span that was measured elsewhere; one with facts even if it took no time."""
-        if self._kept and (seconds > 0 or facts):
+    def add(self, what: str, began: float, seconds: float, size: int = 0) -> None:
+        """Add a span that was measured elsewhere."""
+        if self._kept and seconds > 0:
             span = {"what": what, "began": began, "seconds": round(seconds, 6), "bytes": size}
-            self.taken.append({**span, **facts})
+            self.taken.append(span)
