@@ -59,6 +59,8 @@ class Nodes:
             source.open += node.state not in ENDED
         for each in watched:
             each.is_watched_by(node)
+            if each not in node.sources and "VertexIds" in each.run.stage.outputs:
+                self.ask(node, each)
         self.visits += len(node.sources)
 
     def rewire(self, node: Node, run: StageRun) -> None:
