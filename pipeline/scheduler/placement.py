@@ -210,7 +210,9 @@ class Placement:
         cap = self._environment.capacity.device_bytes or worker_slot.device_bytes
         return need.device_bytes <= min(cap, worker_slot.device_bytes)
 
-    def choose(self, node: Node, need: Need, waiting: int, slots: frozenset[str] | None) -> Assignable | None:
+    def choose(
+        self, node: Node, need: Need, waiting: int, slots: frozenset[str] | None = None
+    ) -> Assignable | None:
         """Find room for a node now, or None; `waiting` counts the other nodes that could run.
 
         `slots` are the worker slots that can read its inputs; None for all.
