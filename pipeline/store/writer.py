@@ -145,7 +145,7 @@ class ArtifactWriter:
     def flush(self) -> None:
         """Return when what was prepared is on the disk, as far as it has to be; it stays from then on."""
         while self._unflushed:
-            folder, sinks = self._unflushed[0]
+            folder, sinks = self._unflushed.pop(0)
             for sink in sinks:
                 sink.wait()
             if self._durable:
@@ -154,7 +154,6 @@ class ArtifactWriter:
                     for _ in self._threads.syncs.map(sync_folder, [*folders, folder.parent]):
                         pass
             self._leases.pop(folder).leave()
-            del self._unflushed[0]
 
     def prepare(self, artifact: Artifact, expected: str | None = None) -> Prepared:
         """Write an artifact out, all but its record; if it is stored and whole already, nothing is written.

@@ -26,7 +26,7 @@ GRAPHS = ["grid5", "grid7", "grid27", "mesh", "kron", "rmat", "uniform"]
 
 def study() -> dict[str, Any]:
     """Make the labelled artifacts of the study."""
-    from tests.pipeline.report_sample import study as orders
+    from tests.pipeline.report.sample import study as orders
     from tests.stages.measured import searched
 
     found = orders()
@@ -48,7 +48,7 @@ def measure() -> dict[str, float]:
     """Time the report and the page of it in this process."""
     inputs = study()
     started = time.perf_counter()
-    from tests.pipeline.report_sample import sections, write_made
+    from tests.pipeline.report.sample import sections, write_made
 
     made = {"study": sections(inputs)}
     reported = time.perf_counter()

@@ -14,7 +14,7 @@ import pytest
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
 from tests.drills.gravel import Gravel
-from tests.pipeline.s3_server import Line, ask, assert_whole, line_to_bucket, s3_server
+from tests.pipeline.store.s3_server import Line, ask, assert_whole, line_to_bucket, s3_server
 
 URL = "s3://bucket/drill"
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.hardware import hardware
 from tests.pipeline.fake_stages import FAKES
-from tests.pipeline.test_plan import Bench
+from tests.pipeline.plan.test_plan import Bench
 
 HEAVY = {
     "numpy",

@@ -12,9 +12,9 @@ import pytest
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
-from tests.pipeline.test_cluster import children
 from tests.pipeline.test_gpu_rank_groups import gravel, outputs
 from tests.pipeline.test_gpu_transports import FLAG, traverse_losing_a_rank
+from tests.pipeline.workers.test_cluster import children
 
 pytestmark = pytest.mark.gpu
 

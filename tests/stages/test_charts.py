@@ -21,7 +21,7 @@ from gravel.stages.charts import (
     map_panel,
     thinned,
 )
-from tests.pipeline.chart_gallery import gallery
+from tests.pipeline.report.chart_gallery import gallery
 
 
 @pytest.mark.parametrize("section", gallery(), ids=lambda section: section["title"])

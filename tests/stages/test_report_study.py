@@ -18,7 +18,7 @@ from gravel.stages.sections.scaling import scaling_sections
 from gravel.stages.sections.sparsity import sparsity_sections
 from gravel.stages.sections.studies import short_labels
 from gravel.stages.sections.verification import verification_sections
-from tests.pipeline.report_sample import along, scaling, study
+from tests.pipeline.report.sample import along, scaling, study
 from tests.stages.measured import searched
 
 

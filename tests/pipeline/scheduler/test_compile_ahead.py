@@ -1,0 +1,95 @@
+"""Which searches of a plan are compiled beside the stages before them."""
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.plan.sizes import plan_extents
+from gravel.pipeline.scheduler.compilation import compile_ahead, search_job
+from gravel.pipeline.workflow.loader import load_workflow
+from gravel.stages.sizes import Machine, Need
+
+QUICKSTART = Path(__file__).parents[3] / "workflows/quickstart.yaml"
+MACHINE = Machine("cpu", 2, 8 << 30)
+
+
+def _environment(cluster: str = "local", backend: str = "cpu", cores: int = 2) -> Any:
+    return SimpleNamespace(cluster=cluster, backend=backend, cores=cores, backend_of=lambda stage: backend)
+
+
+def _quickstart() -> tuple[Plan, Mapping[str, Need]]:
+    plan = build_plan(load_workflow(QUICKSTART, {}))
+    return plan, plan_extents(plan, None, MACHINE)
+
+
+def test_the_search_of_the_quickstart_is_compiled_ahead() -> None:
+    plan, needs = _quickstart()
+    jobs = {key: search_job(plan, key, needs, _environment()) for key in plan.runs}
+    assert {key for key, job in jobs.items() if job is not None} == {"bfs"}
+    assert jobs["bfs"] == {
+        "layout": "varint",
+        "strategy": "auto",
+        "output": "both",
+        "symmetric": True,
+        "max_depth": None,
+    }
+
+
+def test_a_search_on_a_gpu_is_not() -> None:
+    plan, needs = _quickstart()
+    assert search_job(plan, "bfs", needs, _environment("inline", "cuda")) is None
+
+
+@pytest.mark.parametrize("setting", [{"cluster": "tcp://there:1"}, {"cluster": "cuda"}, {"cores": 1}])
+def test_nothing_is_started_where_it_does_not_help(setting: dict[str, Any]) -> None:
+    plan, needs = _quickstart()
+    assert compile_ahead(plan, plan.runs, needs, _environment(**setting)) is None
+
+
+@pytest.mark.slow
+def test_what_was_compiled_is_not_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
+    plan, needs = _quickstart()
+    assert compile_ahead(plan, ["edges", "graph"], needs, _environment()) is None
+    compiling = compile_ahead(plan, plan.runs, needs, _environment())
+    assert compiling is not None
+    assert compiling.process.wait() == 0
+    assert compile_ahead(plan, plan.runs, needs, _environment()) is None
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_run_that_ends_early_ends_the_compiling(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_done: bool
+) -> None:
+    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
+    plan, needs = _quickstart()
+    compiling = compile_ahead(plan, plan.runs, needs, _environment())
+    assert compiling is not None
+    asked: list[str] = []
+    compiling.close(lambda key: bool(asked.append(key)) or is_done)
+    assert compiling.process.returncode == -signal.SIGKILL
+    assert asked == ["bfs"]
+    # What the search itself compiled need not be compiled ahead again.
+    again = compile_ahead(plan, plan.runs, needs, _environment())
+    assert (again is None) == is_done
+    if again is not None:
+        again.close(lambda key: False)
+
+
+def test_what_cannot_be_compiled_ahead_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    plan, needs = _quickstart()
+    compiling = compile_ahead(plan, plan.runs, needs, _environment())
+    assert compiling is not None
+    assert compiling.process.wait() == 1
+    compiling.close(lambda key: True)
+    assert compile_ahead(plan, plan.runs, needs, _environment()) is None

@@ -1,0 +1,319 @@
+"""Clusters of worker processes. Each start costs seconds, so every run here shows several things."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from gravel.kernels.cuda.room import usable_bytes
+from gravel.pipeline.core.errors import RequestError, WorkflowError
+from gravel.pipeline.core.hardware import FAKE, fake_devices, rotation
+from gravel.pipeline.plan.model import Plan
+from gravel.pipeline.scheduler.execution import execute
+from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.workers.existing import connect
+from gravel.pipeline.workers.local import local_worker_count
+from tests.pipeline.scheduler.test_driver import Listener, states, total
+from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, MEASURE, count, plan_of, stage_run
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def run(plan: Plan, root: Path, cluster: str = "local", **options: Any) -> RunOutcome:
+    return execute(plan, RunOptions(cache_root=root, cluster=cluster, workers=2, **options))
+
+
+def searches(root: Path, outcome: RunOutcome, key: str) -> dict[str, Any]:
+    found: dict[str, Any] = Cache(root).describe(outcome.outputs(key)[0]).attributes["searches"][0]
+    return found
+
+
+def children() -> list[psutil.Process]:
+    return [
+        child for child in psutil.Process().children(recursive=True) if "spawn_main" in str(child.cmdline())
+    ]
+
+
+def span(stage: dict[str, Any]) -> tuple[float, float]:
+    return stage["started"], stage["started"] + stage["seconds"]
+
+
+def together(outcome: RunOutcome, *keys: str) -> bool:
+    """Say whether the runs overlapped in time."""
+    spans = [span(stage) for stage in outcome.record["stages"] if stage["key"] in keys]
+    return max(start for start, _ in spans) < min(end for _, end in spans)
+
+
+def test_stages_run_at_once_and_measurements_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    root, marks = tmp_path / "cache", tmp_path / "marks"
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("held", ADD, "a", value=7, keep=False, marks=str(marks)),
+        stage_run("left", ADD, "a", value=2, sleep=1.0, marks=str(marks)),
+        stage_run("right", ADD, "a", value=3, sleep=1.0, marks=str(marks)),
+        stage_run("mapped", ADD, "held", value=4, items=9, marks=str(marks)),
+        stage_run("gang", ADD, "left", value=5, ranks=2, marks=str(marks)),
+        stage_run("gang2", ADD, "right", value=10, ranks=2, marks=str(marks)),
+        stage_run("m1", MEASURE, "a", value=6, sleep=0.3),
+        stage_run("m2", MEASURE, "a", value=8, sleep=0.3),
+        stage_run("bad", ADD, "a", value=9, fail="bug"),
+    )
+    listener = Listener()
+    outcome = run(plan, root, reporter=listener)
+    found = states(outcome)
+    assert found.pop("bad") == "failed"
+    assert set(found.values()) == {"computed"}, found
+    by_key = {stage["key"]: stage for stage in outcome.record["stages"]}
+    assert together(outcome, "left", "right")
+    assert total(root, outcome, "mapped") == 4 + (7 + 6) + sum(i * i for i in range(9))
+    assert total(root, outcome, "gang") == 5 + (2 + 6) + 10
+    assert total(root, outcome, "gang2") == 10 + (3 + 6) + 10
+    spans = [span(stage) for key, stage in by_key.items() if key not in ("m1", "m2", "bad")]
+    for key in ("m1", "m2"):
+        seen = searches(root, outcome, key)
+        assert seen["threads"] == outcome.record["machine"]["cores"]
+        assert all(seen["ended"] <= start or end <= seen["began"] for start, end in spans)
+    assert "stage_progress" in listener.kinds()
+    assert children() == []
+    assert "".join(capfd.readouterr()) == ""
+    assert "Traceback" in (outcome.folder / "logs" / "bad.log").read_text()
+
+
+def test_lost_workers_are_replaced_and_their_stages_tried_again(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    root, marks = tmp_path / "cache", tmp_path / "marks"
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, once="die", marks=str(marks)),
+        stage_run("held", ADD, "a", value=2, keep=False, marks=str(marks)),
+        stage_run("b", ADD, "held", value=3, once="die", marks=str(marks)),
+        stage_run("gang", ADD, "a", value=4, ranks=2, once="rank dies", marks=str(marks)),
+        stage_run("hopeless", ADD, "a", value=5, fail="die", marks=str(marks)),
+    )
+    outcome = run(plan, root, retries=1)
+    found = states(outcome)
+    assert found == {
+        "a": "computed",
+        "held": "computed",
+        "b": "computed",
+        "gang": "computed",
+        "hopeless": "failed",
+    }
+    assert count(marks, 1) == 2
+    assert count(marks, 2) == 2  # lost with the worker that held it, and made again
+    assert total(root, outcome, "b") == 3 + 2 + 6
+    error = outcome.record["stages"][4]["error"]
+    assert "2 attempts" in error
+    assert "about to die" in error
+    assert "".join(capfd.readouterr()) == ""
+    assert children() == []
+
+
+def test_one_worker_per_pretended_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FAKE, "2x4GiB")
+    root = tmp_path / "cache"
+    plan = plan_of(
+        stage_run("a", MAKE, value=1),
+        stage_run("left", DEVICES, "a", value=2, sleep=0.8, device=3 << 30),
+        stage_run("right", DEVICES, "a", value=3, sleep=0.8, device=3 << 30),
+    )
+    outcome = execute(plan, RunOptions(cache_root=root))
+    assert states(outcome) == {"a": "computed", "left": "computed", "right": "computed"}
+    wide = plan_of(stage_run("a", MAKE, value=1), stage_run("wide", ADD, "a", value=4, ranks=3))
+    with pytest.raises(WorkflowError, match="wide needs 3 GPUs at the same time, and this machine has 2"):
+        execute(wide, RunOptions(cache_root=root))
+    left, right = searches(root, outcome, "left"), searches(root, outcome, "right")
+    assert {left["mask"], right["mask"]} == {"0,1", "1,0"}
+    assert together(outcome, "left", "right")
+    assert left["device_memory"] == usable_bytes(4 << 30)
+    too_big = plan_of(stage_run("big", DEVICES, "a", value=5, device=5 << 30), stage_run("a", MAKE, value=1))
+    with pytest.raises(RequestError, match="5 GiB of GPU memory"):
+        execute(
+            plan_of(stage_run("a", MAKE, value=1), too_big.runs["big"]),
+            RunOptions(cache_root=root),
+        )
+
+
+def test_fail_fast_does_not_wait_for_what_runs(tmp_path: Path) -> None:
+    plan = plan_of(
+        stage_run("a", MAKE, value=1),
+        stage_run("slow", ADD, "a", value=2, sleep=60.0),
+        stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
+    )
+    began = time.monotonic()
+    outcome = run(plan, tmp_path / "cache", fail_fast=True)
+    assert time.monotonic() - began < 30
+    assert states(outcome) == {"a": "computed", "slow": "skipped", "bad": "failed"}
+    assert children() == []
+
+
+def test_masks_turn_so_that_each_worker_sees_its_own_first() -> None:
+    devices = fake_devices("3x1GiB")
+    assert [rotation(devices, place) for place in range(3)] == ["0,1,2", "1,2,0", "2,0,1"]
+    assert local_worker_count(cores=2, ranks=0) == 2
+    assert local_worker_count(cores=64, ranks=4) == 8
+    assert local_worker_count(cores=2, ranks=4) == 4
+
+
+def test_an_existing_cluster_serves_by_its_address(tmp_path: Path) -> None:
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    preload = ["gravel.pipeline.workers.preload"]
+    with LocalCluster(**options, preload=preload, protocol="tcp") as cluster, Client(cluster) as other:
+        address = other.scheduler.address
+        plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2))
+        outcome = run(plan, tmp_path / "cache", address)
+        assert states(outcome) == {"a": "computed", "b": "computed"}
+        assert address in outcome.record["cluster"]
+        assert len(other.scheduler_info()["workers"]) == 2  # they are not ours to end
+        before = other.run(os.getpid)
+        slow = plan_of(
+            stage_run("a", MAKE, value=1),
+            stage_run("slow", ADD, "a", value=2, sleep=60.0),
+            stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
+        )
+        assert states(run(slow, tmp_path / "cache", address, fail_fast=True))["slow"] == "skipped"
+        after = other.run(os.getpid)
+        assert len(set(before.values()) & set(after.values())) == 1  # the one that still slept is new
+    with pytest.raises(RequestError, match=r"no scheduler file .*nothing\.json"):
+        run(plan_of(stage_run("a", MAKE, value=9)), tmp_path / "cache", str(tmp_path / "nothing.json"))
+
+
+def test_an_address_without_a_scheduler_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 1)
+    with pytest.raises(RequestError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        run(plan_of(stage_run("a", MAKE, value=1)), tmp_path / "cache", "tcp://127.0.0.1:9")
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("tcp://127.0.0.1", "no host with a port number"),
+        ("tcp://127.0.0.1:port", "no host with a port number"),
+        ("tcp://:8786", "no host with a port number"),
+        ("http://127.0.0.1:8786", "no address of a scheduler"),
+        ("inproc://1", "no address of a scheduler"),
+        ("tls://127.0.0.1:8786", "needs certificates"),
+        ("{", "is no scheduler file"),
+        ('{"id": 3}', "is no scheduler file"),
+        ('{"address": "there"}', r"there \(in .*\.json\) is no address"),
+    ],
+)
+def test_a_malformed_address_is_said_at_once(tmp_path: Path, where: str, message: str) -> None:
+    if where.startswith("{"):
+        (tmp_path / "file.json").write_text(where)
+        where = str(tmp_path / "file.json")
+    started = time.monotonic()
+    with pytest.raises(RequestError, match=message):
+        connect("run", where, tmp_path)
+    gc.collect()  # a client of Dask's that never connected would wait here, and warn
+    assert time.monotonic() - started < 10
+
+
+SLOW = """
+import sys
+from pathlib import Path
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.execution import execute
+from gravel.pipeline.progress.events import PlainReporter
+from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
+
+if __name__ == "__main__":
+    root, marks, sleep = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, marks=marks),
+        stage_run("b", ADD, "a", value=2, marks=marks, sleep=sleep),
+    )
+    options = RunOptions(cache_root=root, cluster="local", workers=2, reporter=PlainReporter())
+    sys.exit(execute(plan, options).exit_code)
+"""
+
+
+def start_slow(tmp_path: Path, *, wait: bool = True) -> subprocess.Popen[str]:
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+    command = [sys.executable, str(script), str(tmp_path / "cache"), str(tmp_path / "marks"), "60"]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment
+    )
+    limit = time.monotonic() + 60
+    while wait and count(tmp_path / "marks", 2) == 0:
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    return process
+
+
+def all_gone(session: int, seconds: float) -> bool:
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        alive = [each for each in psutil.process_iter() if _session(each.pid) == session]
+        if not [each for each in alive if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _session(process: int) -> int | None:
+    try:
+        return os.getsid(process)
+    except OSError:
+        return None
+
+
+def test_a_killed_driver_leaves_no_workers_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    process = start_slow(tmp_path)
+    process.kill()
+    process.communicate()
+    assert all_gone(process.pid, 10)
+    marks = tmp_path / "marks"
+    plan = plan_of(
+        stage_run("a", MAKE, value=1, marks=str(marks)),
+        stage_run("b", ADD, "a", value=2, marks=str(marks), sleep=60.0),
+    )
+    from gravel.pipeline.records.past_runs import find_run
+
+    _, record = find_run(tmp_path / "cache", "last")
+    assert record["state"] == "interrupted"
+    short = plan_of(plan.runs["a"], stage_run("b", ADD, "a", value=2, marks=str(marks)))
+    outcome = execute(short, RunOptions(cache_root=tmp_path / "cache", cluster="inline", backend="cpu"))
+    assert states(outcome) == {"a": "cached", "b": "computed"}
+    assert list((tmp_path / "cache" / "scratch").iterdir()) == []
+
+
+def test_ctrl_c_in_the_terminal_ends_driver_and_workers_quietly(tmp_path: Path) -> None:
+    process = start_slow(tmp_path)
+    os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to everybody
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "KeyboardInterrupt" not in errors
+    assert "interrupted in" in errors
+    assert all_gone(process.pid, 5)
+
+
+def test_ctrl_c_while_the_cluster_starts_is_quiet_too(tmp_path: Path) -> None:
+    process = start_slow(tmp_path, wait=False)
+    limit = time.monotonic() + 60
+    while not list((tmp_path / "cache").glob("runs/*/logs/dask.log")):
+        assert process.poll() is None
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert "KeyboardInterrupt" not in errors
+    assert all_gone(process.pid, 5)
