@@ -15,7 +15,7 @@ from gravel.pipeline.core.hardware import Device, core_count, find_devices, hard
 from gravel.pipeline.core.memory import Capacity, format_bytes, host_capacity, parse_bytes
 from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workers.kinds import KINDS, is_address
+from gravel.pipeline.workers.protocol import KINDS, is_address
 from gravel.stages.sizes import Machine
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
+    from gravel.pipeline.workers.failure import StageLog
     from gravel.pipeline.workers.protocol import Readable, Written
-    from gravel.pipeline.workers.stage_log import StageLog
     from gravel.pipeline.workers.write_behind import WriteBehind
     from gravel.stages.context import Part
     from gravel.stages.stage import Parameters, Stage

@@ -11,7 +11,10 @@ from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
-from gravel.pipeline.plugins.worker_setup import bring_plugins
+from distributed import SchedulerPlugin, WorkerPlugin
+
+from gravel.pipeline.plugins.files import SOURCES, PluginSource, add_sources
+from gravel.pipeline.workers.existing import SAME
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic, write_out_on_worker
 from gravel.pipeline.workers.protocol import (
@@ -25,7 +28,6 @@ from gravel.pipeline.workers.protocol import (
     WorkerSlot,
 )
 from gravel.pipeline.workers.resident import release_resident
-from gravel.pipeline.workers.software import SAME
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 
 REPLACE_LIMIT = 90.0
@@ -290,3 +292,31 @@ def _not_run(key: str, error: BaseException) -> StageOutcome:
     # A stage answers with its failures: this is a task that could not be sent or read there.
     reason = f"a worker could not take it: {error.__cause__ or repr(error)}"
     return StageOutcome(key, "failed", failure=Failure("bug", reason, SAME))
+
+
+class _Files:
+    def __init__(self, sources: dict[str, PluginSource]) -> None:
+        self._sources = sources
+
+
+class WorkerFiles(_Files, WorkerPlugin):  # type: ignore[misc]
+    """Lets workers import the plugins, under the names by which their stages arrive."""
+
+    def setup(self, worker: Any) -> None:
+        """Dask runs this on every worker before its first task, those included that come or restart later."""
+        add_sources(self._sources)
+
+
+class SchedulerFiles(_Files, SchedulerPlugin):  # type: ignore[misc]
+    """Lets the scheduler import the plugins."""
+
+    async def start(self, scheduler: Any) -> None:
+        """Dask runs this when the plugin is registered."""
+        add_sources(self._sources)
+
+
+def bring_plugins(client: Any, run: str) -> None:
+    """Make the plugin files of this process known to a cluster, if there are any."""
+    if SOURCES:
+        for files in (SchedulerFiles, WorkerFiles):
+            client.register_plugin(files(dict(SOURCES)), name=f"gravel-{files.__name__}-{run}")

@@ -25,7 +25,7 @@ from gravel.stages.urls import is_url, shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.pipeline.workers.stage_log import StageLog
+    from gravel.pipeline.workers.failure import StageLog
     from gravel.pipeline.workers.stage_task import StageTask
     from gravel.stages.artifact import Artifact
     from gravel.stages.stage import Parameters, Stage

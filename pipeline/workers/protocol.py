@@ -169,3 +169,11 @@ class Cluster(Protocol):
     def close(self, *, hurry: bool = False) -> None:
         """End every process that was started here; with `hurry` without waiting for running stages."""
         ...
+
+
+KINDS = ("auto", "inline", "local", "cuda")
+
+
+def is_address(text: str) -> bool:
+    """Say whether a --cluster value names an existing cluster: an address or a scheduler file."""
+    return "://" in text or text.endswith(".json")

@@ -15,9 +15,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.store.checkpoints import StoredCheckpoint
 from gravel.pipeline.workers.context import Services, WorkerContext
-from gravel.pipeline.workers.failure import explain_error
+from gravel.pipeline.workers.failure import StageLog, explain_error
 from gravel.pipeline.workers.parts import Parts
 from gravel.pipeline.workers.peak import free_on_device
 from gravel.pipeline.workers.resident import (
@@ -28,8 +29,6 @@ from gravel.pipeline.workers.resident import (
     keep_resident,
     read_only,
 )
-from gravel.pipeline.workers.spans import Spans
-from gravel.pipeline.workers.stage_log import StageLog
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.stages.copies import copies
 from gravel.stages.stage import Stage

@@ -61,7 +61,7 @@ class StageOutcome:
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
     seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish;
-    with `behind` they follow in a `Written`. `spans` are those of `gravel.pipeline.workers.spans`;
+    with `behind` they follow in a `Written`. `spans` are those of its time;
     `compile_seconds` went by while kernels compiled, those of `compiled` anew. `remarks` are what the stage
     has to say of its result, and `parts` tells how many parts of it were cached.
     """

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.workers.failure import explain_error
+from gravel.pipeline.records.profile import Spans
+from gravel.pipeline.workers.failure import StageLog, explain_error
 from gravel.pipeline.workers.protocol import Readable, Written
-from gravel.pipeline.workers.spans import Spans
-from gravel.pipeline.workers.stage_log import StageLog
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.write_threads import WriteThreads
