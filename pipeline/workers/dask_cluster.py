@@ -14,7 +14,6 @@ from typing import Any
 from distributed import SchedulerPlugin, WorkerPlugin
 
 from gravel.pipeline.plugins.files import SOURCES, PluginSource, add_sources
-from gravel.pipeline.workers.existing import SAME
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic, write_out_on_worker
 from gravel.pipeline.workers.protocol import (
@@ -29,6 +28,8 @@ from gravel.pipeline.workers.protocol import (
 )
 from gravel.pipeline.workers.resident import release_resident
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
+
+SAME = "give client, scheduler and workers the same environment; see docs/clusters.md"
 
 REPLACE_LIMIT = 90.0
 """Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""

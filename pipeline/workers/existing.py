@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import ROOT
-from gravel.pipeline.workers.dask_cluster import DaskCluster
+from gravel.pipeline.workers.dask_cluster import SAME, DaskCluster
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.security import Tls, encrypted, security
 
@@ -268,8 +268,6 @@ WORKERS = {**SCHEDULER, "numpy": 2}
 
 SHOWN = 4
 """How many differences a message lists."""
-
-SAME = "give client, scheduler and workers the same environment; see docs/clusters.md"
 
 
 def code_digest() -> str:
