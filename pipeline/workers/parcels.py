@@ -31,7 +31,7 @@ class Parcel:
 
     pickled: bytes
     file: Path | None
-    places: tuple[tuple[int, int], ...]
+    ranges: tuple[tuple[int, int], ...]
 
     def unpack(self, *, last: bool = True) -> Any:
         """Return the value, with arrays of this process's own; the `last` time the file goes."""
@@ -42,7 +42,7 @@ class Parcel:
             memory = memoryview(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, access))
         if last:
             self.file.unlink()
-        return pickle.loads(self.pickled, buffers=[memory[at : at + size] for at, size in self.places])
+        return pickle.loads(self.pickled, buffers=[memory[at : at + size] for at, size in self.ranges])
 
 
 def pack(value: Any, scratch: Path) -> Parcel:
@@ -61,17 +61,17 @@ def pack(value: Any, scratch: Path) -> Parcel:
     pickled = pickle.dumps(value, protocol=5, buffer_callback=is_small)
     if not buffers:
         return Parcel(pickled, None, ())
-    places, end = [], 0
+    ranges, end = [], 0
     for buffer in buffers:
-        places.append((end, buffer.nbytes))
+        ranges.append((end, buffer.nbytes))
         end += -(-buffer.nbytes // ALIGNMENT) * ALIGNMENT
     path = scratch / f"{uuid.uuid4().hex}.parcel"
     with storage_errors(scratch, end):
         scratch.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
-            for (at, _), buffer in zip(places, buffers, strict=True):
+            for (at, _), buffer in zip(ranges, buffers, strict=True):
                 write_at(handle, buffer, at)
         finally:
             os.close(handle)
-    return Parcel(pickled, path, tuple(places))
+    return Parcel(pickled, path, tuple(ranges))
