@@ -44,6 +44,11 @@ def test_it_waits_for_threads_that_a_process_waits_for() -> None:
     assert run("sys.exit(0)", f"{work}\n{idle}").stdout == "thread\nat exit\n"
 
 
+def test_a_pool_of_threads_that_nobody_closed_ends() -> None:
+    pool = "from concurrent.futures import ThreadPoolExecutor as Pool\npool = Pool(1)\npool.submit(int).result()"
+    assert run("sys.exit(0)", pool).returncode == 0
+
+
 def test_whoever_read_the_output_may_be_gone() -> None:
     done = run("(sys.stdout.write('x'), sys.exit(0))", "atexit._clear(); os.close(1)")
     assert (done.returncode, done.stderr) == (0, "")
