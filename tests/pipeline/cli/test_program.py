@@ -10,6 +10,7 @@ import pytest
 
 PROGRAM = """\
 import atexit, os, sys, threading, time
+from concurrent import futures
 from gravel.pipeline.cli import program
 
 class Late:
@@ -45,7 +46,7 @@ def test_it_waits_for_threads_that_a_process_waits_for() -> None:
 
 
 def test_a_pool_of_threads_that_nobody_closed_ends() -> None:
-    pool = "from concurrent.futures import ThreadPoolExecutor as Pool\npool = Pool(1)\npool.submit(int).result()"
+    pool = "pool = futures.ThreadPoolExecutor(1)\npool.submit(int).result()"
     assert run("sys.exit(0)", pool).returncode == 0
 
 
