@@ -17,19 +17,27 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.descriptors import NoFolder, Obstacle, create, enter, kind_at
+from gravel.pipeline.store.descriptors import (
+    NoFolder,
+    Obstacle,
+    create,
+    enter,
+    kind_at,
+    make_folder,
+    set_aside,
+    what_is,
+)
 from gravel.pipeline.store.failures import ReadOnly, explain_read, storage_errors
-from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES, Foreign, entered, names_in, open_file, read_whole
 from gravel.pipeline.store.ownership import user_name
 from gravel.pipeline.store.sharing import OWN_FOLDERS, keep_own
 
-__all__ = ["LocalFiles", "storage_errors", "sync_file", "sync_folder"]
-
 OWN_PREFIXES = tuple(f"{name}/" for name in OWN_FOLDERS)
 
+TEMPORARY_AGE = 3600.0
+"""Seconds after which a small file that is still temporary has no living writer."""
+
 Obstructed = Callable[[str, str], None]
-Say = Callable[[str], None]
 
 
 class LocalFiles:
@@ -40,7 +48,10 @@ class LocalFiles:
     """
 
     def __init__(
-        self, root: Path, say: Say = lambda message: None, obstructed: Obstructed | None = None
+        self,
+        root: Path,
+        say: Callable[[str], None] = lambda message: None,
+        obstructed: Obstructed | None = None,
     ) -> None:
         self.root = root
         self._say = say
@@ -77,11 +88,9 @@ class LocalFiles:
             raise explain_read(error, self.root / name) from error
 
     def _clear(self, name: str, problem: str) -> None:
-        try:
-            with storage_errors(self.root):
-                set_aside(self.root, name)
-        except ReadOnly:
-            return  # what stands for nothing may stay
+        # What stands for nothing may stay where it cannot be moved.
+        with suppress(ReadOnly), storage_errors(self.root):
+            set_aside(self.root, name)
 
     def folder(self, name: str) -> Path:
         """Make a folder if it is not there, moving what is in its way aside, and return its path."""
@@ -97,16 +106,19 @@ class LocalFiles:
         """Write a file whole, durably and only if it does not exist; says whether it did."""
         created = self.draft(name, text, durable=True).create()
         if created:
-            with storage_errors(self.root):
-                sync_folder((self.root / name).parent)
+            self.sync_name(name)
         return created
 
     def replace(self, name: str, text: bytes, *, durable: bool = True) -> None:
         """Write a file whole, in place of an older one if there is one."""
         self.draft(name, text, durable=durable).replace()
         if durable:
-            with storage_errors(self.root):
-                sync_folder((self.root / name).parent)
+            self.sync_name(name)
+
+    def sync_name(self, name: str) -> None:
+        """Wait until the name of a file is on the disk."""
+        with storage_errors(self.root):
+            sync_folder((self.root / name).parent)
 
     def draft(self, name: str, text: bytes, *, durable: bool = False) -> Draft:
         """Write a file whole beside its name, so that one step puts it there."""
@@ -129,10 +141,8 @@ class LocalFiles:
 
     def touch(self, name: str) -> None:
         """Mark a file as used now; a cache that cannot be written keeps its old mark."""
-        try:
+        with suppress(OSError):
             os.utime(self.root / name, follow_symlinks=False)
-        except OSError:
-            return
 
     def remove(self, name: str) -> None:
         """Remove a file or a whole folder, if it is there."""
@@ -148,6 +158,15 @@ class LocalFiles:
             else:
                 os.unlink(last, dir_fd=folder)
 
+    def size(self, name: str) -> int:
+        """Return the bytes of all files below a folder; 0 if there is none."""
+        total = 0
+        for path in (self.root / name).rglob("*"):
+            with suppress(OSError):
+                if path.is_file():
+                    total += path.stat().st_size
+        return total
+
     def move(self, name: str, to: str) -> bool:
         """Move a file or folder to another name; says whether there was one."""
         target = self.root / to
@@ -160,9 +179,9 @@ class LocalFiles:
                 return False
         return True
 
-    def leavings(self, folder: str, age: float) -> list[str]:
-        """List the temporary files of a folder that are older than `age` seconds."""
-        limit = time.time() - age
+    def leavings(self, folder: str) -> list[str]:
+        """List the temporary files of a folder that dead writers left."""
+        limit = time.time() - TEMPORARY_AGE
         try:
             with entered(self.root, folder, listed=True) as opened, os.scandir(opened) as entries:
                 return [
@@ -200,25 +219,20 @@ class Draft:
 
     def create(self) -> bool:
         """Give it its name if nothing has that; says whether it did. The draft is gone either way."""
+        target = self.root / self.name
         with storage_errors(self.root):
             try:
-                while not self._link():
-                    found = what_is(self.root / self.name)
-                    if found is None:
+                while True:
+                    with suppress(FileExistsError):
+                        os.link(self.temporary, target)
+                        return True
+                    if (found := what_is(target)) is None:
                         return False
-                    self.obstructed(self.name, f"{self.root / self.name} is {found}, and a file is needed")
-                    if what_is(self.root / self.name) is not None:
+                    self.obstructed(self.name, f"{target} is {found}, and a file is needed")
+                    if what_is(target) is not None:
                         set_aside(self.root, self.name)
             finally:
                 self.drop()
-        return True
-
-    def _link(self) -> bool:
-        try:
-            os.link(self.temporary, self.root / self.name)
-        except FileExistsError:
-            return False
-        return True
 
     def replace(self) -> None:
         """Give it its name, in place of whatever has that."""

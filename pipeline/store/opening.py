@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from gravel.pipeline.store.descriptors import KINDS, NoFolder, Obstacle, enter, kind_at, open_regular
+from gravel.pipeline.store.descriptors import NoFolder, Obstacle, enter, kind_at, kind_of, open_regular
 from gravel.pipeline.store.ownership import ROOT, user_name
 from gravel.pipeline.store.sharing import sharing_of
 
@@ -117,7 +117,7 @@ def find_missing(root: str | Path, name: str, files: Iterable[tuple[str, int]]) 
                     _check_folders(folder, before, folders)
                 found = os.stat(path, dir_fd=folder, follow_symlinks=False)
                 if not stat.S_ISREG(found.st_mode):
-                    return f"{path} is {KINDS.get(stat.S_IFMT(found.st_mode), 'a device')}, and no file"
+                    return f"{path} is {kind_of(found)}, and no file"
                 if found.st_size != size:
                     return f"{path} has {found.st_size:,} bytes and should have {size:,}"
     except OSError as error:

@@ -10,28 +10,43 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, root_of
-from gravel.pipeline.store.files import storage_errors, sync_file
-from gravel.pipeline.store.identifying import BLOCK_BYTES, byte_blocks, stored_dtype
-from gravel.pipeline.store.layout import LEAVES, Layout
-from gravel.pipeline.store.metadata import METADATA
-from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.stored import StoredArray, leaf_buffer, note_as_checked, read_at
-from gravel.pipeline.store.write_threads import WriteThreads, run_now
+from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.files import sync_file
+from gravel.pipeline.store.identity import (
+    BLOCK_BYTES,
+    ArrayContent,
+    LeafDigest,
+    byte_blocks,
+    root_of,
+    stored_dtype,
+)
+from gravel.pipeline.store.layout import LEAF_BYTES, LEAVES, METADATA, Layout
+from gravel.pipeline.store.mapping import leaf_buffer, read_at
+from gravel.pipeline.store.records import StoredFile
+from gravel.pipeline.store.stored import StoredArray, note_as_checked
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from gravel.stages.artifact import Array
+
+MAX_DIGESTERS = 16
+"""Threads that digest, at most: each reads back and digests 2 to 4 GB/s."""
+
+WRITERS = 4
+"""Arrays that are written at the same time: one thread fills the page cache at 3 to 4 GB/s, two at 6 to 8."""
+
+SYNCS = 4
+"""Files that the disk is waited for at the same time; these threads need no core."""
 
 SYNCED_EARLY = 1 << 20
 """Bytes of a file from which it is sent to the disk at once, while the stage goes on; smaller ones are sent
@@ -39,6 +54,38 @@ there together, since a disk takes about as long for many as for one."""
 
 SYNC_BYTES = 64 << 20
 """Bytes after which what a file has so far is sent to the disk, while more is written."""
+
+
+Result = TypeVar("Result")
+
+
+def run_now(function: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    """Do what a thread would do, at once."""
+    done: Future[Result] = Future()
+    try:
+        done.set_result(function(*arguments))
+    except Exception as error:
+        done.set_exception(error)
+    return done
+
+
+class WriteThreads:
+    """Threads that write, those that digest what was written, and those that wait for the disk.
+
+    A task may wait for one of a later kind. One set serves any number of writers.
+    """
+
+    def __init__(self) -> None:
+        self.count = min(MAX_DIGESTERS, len(os.sched_getaffinity(0)))
+        self.writers = ThreadPoolExecutor(WRITERS, "gravel-write")
+        self.digesters = ThreadPoolExecutor(self.count, "gravel-digest")
+        self.syncs = ThreadPoolExecutor(SYNCS, "gravel-sync")
+
+    def close(self) -> None:
+        """End the threads when they have done what they were given."""
+        self.writers.shutdown()
+        self.digesters.shutdown()
+        self.syncs.shutdown()
 
 
 class ArraySink:
@@ -51,7 +98,7 @@ class ArraySink:
     folder : where the array is written; it must not exist.
     dtype, row_shape : of the rows; bool, integers and floats.
     threads : those that digest, and wait for the disk.
-    root : the cache, for messages; the folder if it is in none.
+    root : the cache.
     durable : whether `wait` waits for small files, too, to be on the disk.
     before_each : called before some MiB are written; what it raises ends the writing.
 
@@ -67,11 +114,11 @@ class ArraySink:
         row_shape: tuple[int, ...],
         threads: WriteThreads,
         *,
-        root: Path | None = None,
-        durable: bool = True,
-        before_each: Callable[[], None] | None = None,
+        root: Path,
+        durable: bool,
+        before_each: Callable[[], None],
     ) -> None:
-        self._root = root or folder
+        self._root = root
         self._durable = durable
         self._before_each = before_each
         self._threads = threads
@@ -115,8 +162,7 @@ class ArraySink:
         """Write a whole array; it must not change meanwhile."""
         self._rows = len(array)
         for block in byte_blocks(array):
-            if self._before_each is not None:
-                self._before_each()
+            self._before_each()
             with storage_errors(self._root, array.dtype.itemsize * self._rows):
                 self._write(block)
 
