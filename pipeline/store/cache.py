@@ -20,7 +20,7 @@ from gravel.pipeline.store.descriptors import NoFolder, enter
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import Draft
 from gravel.pipeline.store.folder import ARTIFACTS, DATA, DIGESTS, LEASES, RESOLVED, CacheFolder
-from gravel.pipeline.store.leases import hold, holder, remove_dead_locks
+from gravel.pipeline.store.leases import Lease, holder, remove_dead_locks, take_lease
 from gravel.pipeline.store.listing import artifacts, entries
 from gravel.pipeline.store.location import linked_url
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord, seal
@@ -110,9 +110,9 @@ class Cache(CacheFolder):
         else:
             self.remote.report_pending("the run was interrupted")
 
-    def lease(self, run_id: str) -> AbstractContextManager[None]:
-        """While held by a living process, gc spares all that was made or checked since it was taken."""
-        return hold(self.root, run_id)
+    def lease(self, run_id: str) -> Lease:
+        """Take a run's lease: while it is held, gc spares all that was made or checked since."""
+        return take_lease(self.root, run_id)
 
     def open(self, artifact_id: str) -> Artifact:
         """Return an artifact whose arrays are read, and checked, when they are sliced.

@@ -6,10 +6,11 @@ import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.store.ownership import user_name
 
 _NUMPY = r"(\d+) requested and (\d+) written"
 
@@ -84,8 +85,12 @@ def explain(error: OSError, root: Path, needed: int | None = None) -> GravelErro
 def explain_read(error: OSError, path: Path) -> GravelError:
     """Return the error for a file of the cache that is there and cannot be read."""
     if error.errno in (errno.EACCES, errno.EPERM):
+        owner = ""
+        with suppress(OSError):
+            found = path.lstat()
+            owner = f" (it belongs to {user_name(found.st_uid)}, mode {found.st_mode & 0o777:03o})"
         return RequestError(
-            f"{path} cannot be read: permission denied{_owner(path)}",
+            f"{path} cannot be read: permission denied{owner}",
             hint="have it made readable, or choose another cache with --cache or GRAVEL_CACHE",
         )
     return GravelError(
@@ -99,14 +104,3 @@ def _free(root: Path) -> int:
 
     existing = next(folder for folder in (root, *root.parents) if folder.exists())
     return shutil.disk_usage(existing).free
-
-
-def _owner(path: Path) -> str:
-    import pwd
-
-    try:
-        found = path.lstat()
-        owner = pwd.getpwuid(found.st_uid).pw_name
-    except (OSError, KeyError):
-        return ""
-    return f" (it belongs to {owner}, mode {found.st_mode & 0o777:03o})"

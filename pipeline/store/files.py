@@ -28,7 +28,15 @@ from gravel.pipeline.store.descriptors import (
     what_is,
 )
 from gravel.pipeline.store.failures import ReadOnly, explain_read, storage_errors
-from gravel.pipeline.store.opening import MAX_RECORD_BYTES, Foreign, entered, names_in, open_file, read_whole
+from gravel.pipeline.store.opening import (
+    MAX_RECORD_BYTES,
+    Foreign,
+    entered,
+    names_in,
+    open_file,
+    read_whole,
+    stated,
+)
 from gravel.pipeline.store.ownership import user_name
 from gravel.pipeline.store.sharing import OWN_FOLDERS, keep_own
 
@@ -57,14 +65,13 @@ class LocalFiles:
         self._say = say
         self._obstructed = obstructed or self._clear
 
-    def read(self, name: str, most: int | None = MAX_RECORD_BYTES) -> tuple[bytes, float] | None:
-        """Return a whole file and when it was last touched, or None if there is none.
+    def read(self, name: str) -> tuple[bytes, float] | None:
+        """Return a whole file of a record's size and when it was last touched, or None if there is none.
 
-        `most` are the bytes that it may have. Raises `GravelError` for a file that is there and cannot be
-        read, or that another user put there.
+        Raises `GravelError` for a file that is there and cannot be read, or that another user put there.
         """
         try:
-            with open_file(self.root, name, most) as file:
+            with open_file(self.root, name, MAX_RECORD_BYTES) as file:
                 return read_whole(file), os.fstat(file.fileno()).st_mtime
         except Foreign as foreign:
             from gravel.pipeline.store.trusted import VARIABLE
@@ -75,12 +82,10 @@ class LocalFiles:
                 hint="remove it; or, if you trust what is there: "
                 f"gravel cache trust {self.root} (or {VARIABLE})",
             ) from None
-        except NoFolder:
-            return None  # a folder on the way is no folder, and is moved when something is written
+        except (FileNotFoundError, NotADirectoryError, NoFolder):
+            return None  # what lies in the place of a folder is moved when something is written
         except Obstacle as obstacle:
             self._obstructed(name, obstacle.problem)
-            return None
-        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             if error.errno == errno.ELOOP:
@@ -92,14 +97,11 @@ class LocalFiles:
         with suppress(ReadOnly), storage_errors(self.root):
             set_aside(self.root, name)
 
-    def folder(self, name: str) -> Path:
-        """Make a folder if it is not there, moving what is in its way aside, and return its path."""
+    def folder(self, name: str) -> None:
+        """Make a folder if it is not there, moving what is in its way aside."""
         with storage_errors(self.root):
-            self._make_folder(name)
-        return self.root / name
-
-    def _make_folder(self, name: str) -> None:
-        for part, found in make_folder(self.root, name):
+            moved = make_folder(self.root, name)
+        for part, found in moved:
             self._say(f"{self.root / part} was {found}; it is moved to quarantine, and a folder made there")
 
     def create(self, name: str, text: bytes) -> bool:
@@ -125,10 +127,10 @@ class LocalFiles:
         target = self.root / name
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         with storage_errors(self.root, len(text)):
-            self._make_folder(Path(name).parent.as_posix())
+            parent = Path(name).parent.as_posix()
+            self.folder(parent)
             try:
-                beside = f"{Path(name).parent.as_posix()}/{temporary.name}"
-                with os.fdopen(create(self.root, beside), "wb") as file:
+                with os.fdopen(create(self.root, f"{parent}/{temporary.name}"), "wb") as file:
                     if name.startswith(OWN_PREFIXES):
                         keep_own(self.root, temporary)
                     file.write(text)
@@ -171,7 +173,7 @@ class LocalFiles:
         """Move a file or folder to another name; says whether there was one."""
         target = self.root / to
         with storage_errors(self.root):
-            self._make_folder(Path(to).parent.as_posix())
+            self.folder(Path(to).parent.as_posix())
             try:
                 os.close(enter(self.root, name.rpartition("/")[0]))
                 (self.root / name).rename(target)
@@ -182,30 +184,20 @@ class LocalFiles:
     def leavings(self, folder: str) -> list[str]:
         """List the temporary files of a folder that dead writers left."""
         limit = time.time() - TEMPORARY_AGE
-        try:
-            with entered(self.root, folder, listed=True) as opened, os.scandir(opened) as entries:
-                return [
-                    f"{folder}/{entry.name}"
-                    for entry in entries
-                    if entry.name.startswith(".")
-                    and entry.is_file(follow_symlinks=False)
-                    and entry.stat(follow_symlinks=False).st_mtime < limit
-                ]
-        except OSError as error:
-            return self._listless(folder, error)
+        hidden = [f"{folder}/{name}" for name in self._entries(folder) if name.startswith(".")]
+        return [name for name in hidden if (found := stated(self.root, name)) and found.st_mtime < limit]
 
     def names(self, folder: str, suffix: str = "") -> list[str]:
         """List the entries of a folder that end so, without temporary ones, in order; empty without it."""
-        try:
-            found = names_in(self.root, folder)
-        except OSError as error:
-            return self._listless(folder, error)
-        return [name for name in found if name.endswith(suffix) and not name.startswith(".")]
+        return [name for name in self._entries(folder) if name.endswith(suffix) and not name.startswith(".")]
 
-    def _listless(self, folder: str, error: OSError) -> list[str]:
-        if isinstance(error, NoFolder) or error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            return []
-        raise explain_read(error, self.root / folder) from error
+    def _entries(self, folder: str) -> list[str]:
+        try:
+            return names_in(self.root, folder)
+        except OSError as error:
+            if isinstance(error, NoFolder) or error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                return []
+            raise explain_read(error, self.root / folder) from error
 
 
 @dataclass(frozen=True)

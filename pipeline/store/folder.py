@@ -247,13 +247,8 @@ class CacheFolder:
                     return
                 if not self._is_shared(record.path.name):
                     self.files.move(f"data/{record.path.name}", f"{place}/data")
-                body = {
-                    "format": RECORD_FORMAT,
-                    "artifact": artifact_id,
-                    "kind": record.kind,
-                    "reason": reason,
-                }
-                self.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
+                body = {"artifact": artifact_id, "kind": record.kind, "reason": reason, "time": time.time()}
+                self.files.replace(f"{place}/reason.json", seal({"format": RECORD_FORMAT, **body}))
         except ReadOnly:
             self.say(
                 f"artifact {artifact_id[:12]} ({record.kind}) is damaged: {reason}; it stays where it is, "

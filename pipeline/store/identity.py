@@ -113,7 +113,7 @@ def identify(artifact: Artifact, threads: int | None = None) -> str:
     arrays, attributes = split(artifact)
     threads = min(threads or os.cpu_count() or 1, len(os.sched_getaffinity(0)))
     with ThreadPoolExecutor(threads, "gravel-identify") as pool:
-        contents = {name: content_of(array, pool, threads) for name, array in arrays.items()}
+        contents = {name: content_of(array, pool) for name, array in arrays.items()}
     return artifact_id(type(artifact).__name__, attributes, contents)
 
 
@@ -127,12 +127,12 @@ def stored_dtype(dtype: DTypeLike) -> numpy.dtype[Any]:
     return found
 
 
-def content_of(array: Array, pool: Executor, threads: int) -> ArrayContent:
+def content_of(array: Array, pool: Executor) -> ArrayContent:
     """Return what of an array goes into an id; raises TypeError for one that cannot be stored."""
     dtype = stored_dtype(array.dtype)
     shape = tuple(int(length) for length in array.shape)
     if _lies_as_stored(array):
-        several = threads > 1 and dtype.itemsize * math.prod(shape) >= THREADS_FROM
+        several = dtype.itemsize * math.prod(shape) >= THREADS_FROM
         leaves = b"".join((pool.map if several else map)(_leaves_of, byte_blocks(array)))
     else:
         stream = LeafDigest()

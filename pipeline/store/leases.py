@@ -20,7 +20,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,13 +51,6 @@ def _process(pid: Any) -> tuple[str, str] | None:
     return fields[0], fields[19]
 
 
-@cache
-def _own_start(pid: int) -> str | None:
-    """Return when this process, a fork of which has another number, started."""
-    found = _process(pid)
-    return found and found[1]
-
-
 def _is_stopped(who: Mapping[str, Any]) -> bool:
     """Say whether a holder on this machine is stopped (Ctrl-Z), so that it does nothing until it goes on."""
     if who.get("host") != platform.node() or who.get("boot") != _boot():
@@ -73,20 +66,8 @@ def _boot() -> str:
         return ""
 
 
-def _identity(purpose: str, under: str | None) -> dict[str, Any]:
-    return {
-        "purpose": purpose,
-        **({} if under is None else {"under": under}),
-        "host": platform.node(),
-        "pid": os.getpid(),
-        "started": _own_start(os.getpid()),
-        "boot": _boot(),
-        "since": time.time(),
-    }
-
-
 class Lease:
-    """A held lease; `end` gives it back.
+    """A held lease; `end`, or the end of its block, gives it back.
 
     `under` names a run's lease, relative to the cache: whoever holds that one holds this one, too, once its
     own holder has left it with `leave`.
@@ -99,8 +80,18 @@ class Lease:
         # Under its name the file appears locked and written, so that nobody takes it for a dead one's.
         aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         self._handle = create(path.parents[1], f"{path.parent.name}/{aside.name}")
+        found = _process(os.getpid())
+        who = {
+            "purpose": purpose,
+            **({} if under is None else {"under": under}),
+            "host": platform.node(),
+            "pid": os.getpid(),
+            "started": found and found[1],
+            "boot": _boot(),
+            "since": time.time(),
+        }
         try:
-            os.pwrite(self._handle, json.dumps(_identity(purpose, under)).encode(), 0)
+            os.pwrite(self._handle, json.dumps(who).encode(), 0)
             try:
                 fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -112,6 +103,12 @@ class Lease:
             raise
         finally:
             aside.unlink()
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
 
     @property
     def descriptor(self) -> int:
@@ -177,18 +174,13 @@ def _living(text: bytes) -> dict[str, Any] | None:
     return who if alive else None
 
 
-@contextmanager
-def hold(root: Path, run: str) -> Iterator[None]:
-    """Hold a run's lease for as long as the block runs."""
+def take_lease(root: Path, run: str) -> Lease:
+    """Take a run's lease; that of a process that died is free."""
     path = root / "leases" / f"{run}.lock"
     with storage_errors(root):
         if os.path.lexists(path) and holder(path) is None:
             _clear(path)
-        lease = Lease(path, f"run {run}")
-    try:
-        yield
-    finally:
-        lease.end()
+        return Lease(path, f"run {run}")
 
 
 def _clear(path: Path) -> None:
@@ -199,20 +191,13 @@ def _clear(path: Path) -> None:
         set_aside(path.parents[1], f"{path.parent.name}/{path.name}")
 
 
-@contextmanager
-def retire(root: Path, folder: Path) -> Iterator[None]:
+def retire(root: Path, folder: Path) -> AbstractContextManager[object]:
     """Lock a folder of data while its record goes, so that a sweep finds what a dead process left."""
     try:
         with storage_errors(root):
-            lease = Lease(folder.with_suffix(".lock"), "removal")
+            return Lease(folder.with_suffix(".lock"), "removal")
     except FileExistsError:
-        # Someone else removes the same folder, or died doing so; a sweep ends it.
-        yield
-        return
-    try:
-        yield
-    finally:
-        lease.end()
+        return nullcontext()  # someone else removes the same folder, or died doing so; a sweep ends it
 
 
 @contextmanager

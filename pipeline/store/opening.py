@@ -77,18 +77,19 @@ def read_whole(file: BinaryIO) -> bytes:
 
 def names_in(root: str | Path, name: str) -> list[str]:
     """List a folder below a root, in order; raises `NoFolder` and OSError."""
-    with entered(root, name, listed=True) as folder:
-        return sorted(os.listdir(folder))  # noqa: PTH208 (a descriptor)
+    with entered(root, name) as folder:
+        listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        return sorted(os.listdir(listed))  # noqa: PTH208 (a descriptor)
+    finally:
+        os.close(listed)
 
 
 @contextmanager
-def entered(root: str | Path, name: str, *, listed: bool = False) -> Iterator[int]:
-    """Give a descriptor of a folder below a root for as long as the block runs; with `listed` to list it."""
+def entered(root: str | Path, name: str) -> Iterator[int]:
+    """Give a descriptor of a folder below a root for as long as the block runs."""
     folder = enter(root, name)
     try:
-        if listed:
-            path, folder = folder, os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-            os.close(path)
         yield folder
     finally:
         os.close(folder)

@@ -82,9 +82,9 @@ def find_fault(record: ArtifactRecord, count: Callable[[int], None] = lambda siz
                 if file.path in layouts and text != layouts[file.path].metadata():
                     return f"{file.path} is not that of an array of its dtype and shape"
                 count(file.size)
-        for name in record.arrays:
+        for name, layout in record.layouts.items():
             open_array(record, name).verify()
-            count(sum(file.size for file in record.files_of(name) if file.blake3 is None))
+            count(sum(size for path, size in layout.files() if path != METADATA))
     except DamagedArtifact as error:
         return error.reason
     except WrongContent as error:

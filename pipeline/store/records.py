@@ -28,6 +28,7 @@ _SEAL_LENGTH = len(_SEAL) + 64 + len('"}')
 
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
 _HEX = frozenset("0123456789abcdef")
+_OUTSIDE = frozenset(("", ".", ".."))
 _TEXTS_OF_PROVENANCE = ("stage", "key", "workflow", "run", "host", "user")
 
 
@@ -101,13 +102,8 @@ class RecipeRecord:
         """Read the body back; raises `BrokenRecord` where a value has another type."""
         if not is_recipe(body):
             raise BrokenRecord("its values are not those of a recipe's record")
-        return RecipeRecord(
-            digest=body["recipe"],
-            outputs=tuple(body["outputs"]),
-            provenance=body["provenance"],
-            parts=body["parts"],
-            created=body["created"],
-        )
+        outputs = tuple(body["outputs"])
+        return RecipeRecord(body["recipe"], outputs, body["provenance"], body["parts"], body["created"])
 
 
 @dataclass(frozen=True)
@@ -139,7 +135,6 @@ class ArtifactRecord:
     arrays: dict[str, tuple[str, tuple[int, ...]]]
     absent: tuple[str, ...]
     bytes: int
-    bytes_on_disk: int
     extent: Extent
     created: float  # seconds since the epoch
     files: tuple[StoredFile, ...] = field(repr=False)
@@ -158,13 +153,14 @@ class ArtifactRecord:
         return attributes_in(read_metadata(self, metadata))
 
     @cached_property
+    def bytes_on_disk(self) -> int:
+        """Bytes of the files."""
+        return sum(file.size for file in self.files)
+
+    @cached_property
     def layouts(self) -> dict[str, Layout]:
         """How each array lies in its file."""
         return {name: Layout(*shape) for name, shape in self.arrays.items()}
-
-    def files_of(self, array: str) -> list[StoredFile]:
-        """Return the files of one array."""
-        return [file for file in self.files if file.path.startswith(f"{array}/")]
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
@@ -192,7 +188,6 @@ class ArtifactRecord:
             raise BrokenRecord("its values are not those of an artifact's record")
         if (problem := _wrong_files(body)) is not None:
             raise BrokenRecord(problem)
-        files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
             id=body["id"],
             kind=body["kind"],
@@ -201,10 +196,9 @@ class ArtifactRecord:
             arrays={name: (dtype, tuple(shape)) for name, (dtype, shape) in body["arrays"].items()},
             absent=tuple(body["absent"]),
             bytes=body["bytes"],
-            bytes_on_disk=sum(file.size for file in files),
             extent=Extent(**body["extent"]),
             created=body["created"],
-            files=files,
+            files=tuple(StoredFile(*file) for file in body["files"]),
             used=used,
             roots=dict(body["roots"]),
         )
@@ -234,8 +228,8 @@ def _wrong_files(body: Mapping[str, Json]) -> str | None:
     metadata, names = MAX_RECORD_BYTES, set()
     for path, size, digest in body["files"]:
         parts = path.split("/")
-        if outside := {"", ".", ".."}.intersection(parts):
-            return f"it names {min(outside)!r}, which is no name of a file"
+        if not _OUTSIDE.isdisjoint(parts):
+            return f"it names {path!r}, which is no path in its folder"
         if path in names:
             return f"it names {path!r} twice"
         names.add(path)

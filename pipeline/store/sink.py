@@ -76,9 +76,9 @@ class WriteThreads:
     """
 
     def __init__(self) -> None:
-        self.count = min(MAX_DIGESTERS, len(os.sched_getaffinity(0)))
+        digesters = min(MAX_DIGESTERS, len(os.sched_getaffinity(0)))
         self.writers = ThreadPoolExecutor(WRITERS, "gravel-write")
-        self.digesters = ThreadPoolExecutor(self.count, "gravel-digest")
+        self.digesters = ThreadPoolExecutor(digesters, "gravel-digest")
         self.syncs = ThreadPoolExecutor(SYNCS, "gravel-sync")
 
     def close(self) -> None:
@@ -207,23 +207,15 @@ class ArraySink:
                     hint="see what the system reports about the disk (dmesg), or choose another with --cache",
                 )
             self._end_file(layout, leaves)
-        self.manifest = [
-            StoredFile(path, size, blake3(layout.metadata()).hexdigest() if path == METADATA else None)
-            for path, size in layout.files()
-        ]
         inside = self.folder.relative_to(self._root).as_posix()
         self.closed = StoredArray(self._root, inside, layout, root_of(leaves))
         return self.closed
 
     def _end_file(self, layout: Layout, leaves: bytes) -> None:
-        small = [(METADATA, layout.metadata())]
+        self.manifest = [write_file(self.folder, METADATA, layout.metadata(), durable=self._durable)]
+        self.manifest += [StoredFile(path, size, None) for path, size in layout.files() if path != METADATA]
         if layout.leaf_count > 1:
-            small.append((LEAVES, leaves))
-        for name, text in small:
-            with (self.folder / name).open("wb") as file:
-                file.write(text)
-                if self._durable:
-                    sync_file(file)
+            write_file(self.folder, LEAVES, leaves, durable=self._durable)
         if self._handle is None:
             return
         handle, self._handle = self._handle, None
@@ -261,6 +253,17 @@ class ArraySink:
             with suppress(OSError):
                 os.close(self._handle)
             self._handle = None
+
+
+def write_file(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:
+    """Write a small file whole."""
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as file:
+        file.write(text)
+        if durable:
+            sync_file(file)
+    return StoredFile(name, len(text), blake3(text).hexdigest())
 
 
 def write_at(handle: int, view: memoryview, start: int) -> None:

@@ -14,18 +14,16 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from blake3 import blake3
-
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.failures import storage_errors
-from gravel.pipeline.store.files import sync_file, sync_folder
+from gravel.pipeline.store.files import sync_folder
 from gravel.pipeline.store.folder import CacheFolder, Prepared, publish
 from gravel.pipeline.store.identity import artifact_id, content_of, extent_of
 from gravel.pipeline.store.layout import GROUP, METADATA, fields_of, group_metadata, split
 from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.reader import find_fault, open_array
 from gravel.pipeline.store.records import ArtifactRecord, StoredFile
-from gravel.pipeline.store.sink import ArraySink, WriteThreads, run_now
+from gravel.pipeline.store.sink import ArraySink, WriteThreads, run_now, write_file
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -137,10 +135,9 @@ class ArtifactWriter:
                     sinks[name] = sink
                     break
         if expected is None:
+            pool = self._threads.digesters
             contents = {
-                name: sinks[name].content
-                if name in sinks
-                else content_of(array, self._threads.digesters, self._threads.count)
+                name: sinks[name].content if name in sinks else content_of(array, pool)
                 for name, array in arrays.items()
             }
             expected = artifact_id(kind, attributes, contents)
@@ -171,7 +168,6 @@ class ArtifactWriter:
             arrays=shapes,
             absent=tuple(name for name in fields_of(kind) if getattr(artifact, name) is None),
             bytes=size,
-            bytes_on_disk=sum(file.size for file in files),
             extent=extent_of(kind, attributes, shapes, size),
             created=time.time(),
             files=tuple(files),
@@ -217,7 +213,7 @@ class ArtifactWriter:
         groups |= {str(above) for name in sinks for above in PurePosixPath(name).parents} - {"."}
         texts = {METADATA: group_metadata({"gravel": {"kind": kind}, **attributes})}
         texts |= {f"{group}/{METADATA}": group_metadata({}) for group in sorted(groups)}
-        files = [_write_file(folder, name, text, durable=self._durable) for name, text in texts.items()]
+        files = [write_file(folder, name, text, durable=self._durable) for name, text in texts.items()]
         for name, sink in sinks.items():
             sink.wait()
             sink.folder.rename(folder / name)
@@ -238,13 +234,3 @@ class ArtifactWriter:
 def _write_whole(sink: ArraySink, array: Array) -> None:
     sink.write(array)
     sink.close()
-
-
-def _write_file(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:
-    target = folder / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as file:
-        file.write(text)
-        if durable:
-            sync_file(file)
-    return StoredFile(name, len(text), blake3(text).hexdigest())
