@@ -228,8 +228,8 @@ def _wrong_files(body: Mapping[str, Json]) -> str | None:
     metadata, names = MAX_RECORD_BYTES, set()
     for path, size, digest in body["files"]:
         parts = path.split("/")
-        if not _OUTSIDE.isdisjoint(parts):
-            return f"it names {path!r}, which is no path in its folder"
+        if outside := _OUTSIDE.intersection(parts):
+            return f"it names {min(outside)!r}, which is no name of a file"
         if path in names:
             return f"it names {path!r} twice"
         names.add(path)
