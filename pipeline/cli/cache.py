@@ -27,9 +27,9 @@ from gravel.pipeline.gc.collection import PART, PIECE, Policy, collect
 from gravel.pipeline.gc.leftovers import collect_compiled
 from gravel.pipeline.progress.tables import text_table
 from gravel.pipeline.store import trusted
+from gravel.pipeline.store.folder import run_path
 from gravel.pipeline.store.listing import Entry
 from gravel.pipeline.store.location import find_cache, locate_cache
-from gravel.pipeline.store.paths import run_path
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.store.sharing import init_shared
 

@@ -143,7 +143,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     import json
 
     from gravel.pipeline.records.profile import chrome_trace
-    from gravel.pipeline.store.files import storage_errors
+    from gravel.pipeline.store.failures import storage_errors
 
     if not any(stage["state"] == "computed" for stage in outcome.record["stages"]):
         echo("nothing was computed: there is nothing to profile (--force STAGE computes again)", err=True)

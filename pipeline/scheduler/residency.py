@@ -9,7 +9,7 @@ from gravel.pipeline.scheduler.node import RUNNING
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
-    from gravel.pipeline.store.publishing import Prepared
+    from gravel.pipeline.store.folder import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
     from gravel.pipeline.workers.failure import Failure
     from gravel.stages.stage import Need

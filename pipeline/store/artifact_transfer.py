@@ -19,16 +19,15 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, TypeVar
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.descriptors import create
-from gravel.pipeline.store.faults import find_fault
-from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
+from gravel.pipeline.store.descriptors import create, make_folder
+from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.files import sync_file, sync_folder
 from gravel.pipeline.store.identity import with_true_extent
 from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.objects import FaultySource, get_if_sound
-from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.opening import read_file
-from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
+from gravel.pipeline.store.reader import find_fault
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, StoredFile, seal, unseal
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder

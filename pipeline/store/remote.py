@@ -116,8 +116,8 @@ class Remote:
     def _fetch_record(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
         from gravel.pipeline.store.artifact_transfer import read_artifact_record
-        from gravel.pipeline.store.identity import attributes_in, check_id, with_true_extent
-        from gravel.pipeline.store.metadata import METADATA
+        from gravel.pipeline.store.identity import check_id, with_true_extent
+        from gravel.pipeline.store.layout import METADATA, attributes_in
 
         if self._cache.find(artifact_id) is not None:
             return True

@@ -7,34 +7,27 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from blake3 import blake3
-
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.store.content import artifact_id
-from gravel.pipeline.store.faults import find_fault
-from gravel.pipeline.store.fields import split
-from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
-from gravel.pipeline.store.identifying import content_of
+from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.files import sync_folder
+from gravel.pipeline.store.folder import CacheFolder, Prepared, publish
+from gravel.pipeline.store.identity import artifact_id, content_of, extent_of
+from gravel.pipeline.store.layout import GROUP, METADATA, fields_of, group_metadata, split
 from gravel.pipeline.store.leases import Lease
-from gravel.pipeline.store.metadata import GROUP, METADATA, extent_of, fields_of, group_metadata
-from gravel.pipeline.store.publishing import Prepared, publish
-from gravel.pipeline.store.reader import open_array
-from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.records import ArtifactRecord
-from gravel.pipeline.store.sink import ArraySink
-from gravel.pipeline.store.write_threads import WriteThreads, run_now
+from gravel.pipeline.store.reader import find_fault, open_array
+from gravel.pipeline.store.records import ArtifactRecord, StoredFile
+from gravel.pipeline.store.sink import ArraySink, WriteThreads, run_now, write_file
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from gravel.pipeline.store.folder import CacheFolder
     from gravel.stages.artifact import Array, Artifact
 
 THREADS_FROM = 1 << 20
@@ -65,7 +58,7 @@ class ArtifactWriter:
         *,
         durable: bool = True,
         passing: bool = False,
-        before_each: Callable[[], None] | None = None,
+        before_each: Callable[[], None] = lambda: None,
         threads: WriteThreads | None = None,
     ) -> None:
         self._cache = cache
@@ -73,7 +66,7 @@ class ArtifactWriter:
         self._durable = durable and not passing
         self._passing = passing
         self._before_each = before_each
-        self._sinks: dict[int, ArraySink] = {}
+        self._sinks: list[ArraySink] = []
         self._unflushed: list[tuple[Path, list[ArraySink]]] = []
         self._writing: list[Future[None]] = []
         self._leases: dict[Path, Lease] = {}
@@ -102,8 +95,9 @@ class ArtifactWriter:
             if error is None:
                 self.flush()
         finally:
-            self._stop_writing()
-            for sink in [*self._sinks.values(), *(sink for _, sinks in self._unflushed for sink in sinks)]:
+            for each in self._writing:
+                each.cancel() or each.exception()
+            for sink in [*self._sinks, *(sink for _, sinks in self._unflushed for sink in sinks)]:
                 sink.abandon()
             if self._ends_threads:
                 self._threads.close()
@@ -114,12 +108,12 @@ class ArtifactWriter:
         shutil.rmtree(folder, ignore_errors=True)
         self._leases.pop(folder).end()
 
-    def sink(
-        self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
-    ) -> ArraySink:
-        """Start an array that grows by appending rows of this shape; how many come makes no difference."""
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
+        """Start an array that grows by appending rows of this shape."""
+        if self._staging is None:
+            self._staging = self._folder("arrays of a running stage")
         sink = ArraySink(
-            self._staged(),
+            self._staging / uuid.uuid4().hex,
             dtype,
             tuple(row_shape),
             self._threads,
@@ -128,13 +122,8 @@ class ArtifactWriter:
             passing=self._passing,
             before_each=self._before_each,
         )
-        self._sinks[id(sink)] = sink
+        self._sinks.append(sink)
         return sink
-
-    def _staged(self) -> Path:
-        if self._staging is None:
-            self._staging = self._folder("arrays of a running stage")
-        return self._staging / uuid.uuid4().hex
 
     def publish(self, artifact: Artifact) -> ArtifactRecord:
         """Store an artifact and return its record; see `prepare`."""
@@ -167,13 +156,14 @@ class ArtifactWriter:
         arrays, attributes = split(artifact)
         sinks: dict[str, ArraySink] = {}
         for name, array in arrays.items():
-            if (sink := self._sink_of(array, taken=list(sinks.values()))) is not None:
-                sinks[name] = sink
+            for sink in self._sinks:
+                if sink.closed is array and sink not in sinks.values():
+                    sinks[name] = sink
+                    break
         if expected is None:
+            pool = self._threads.digesters
             contents = {
-                name: sinks[name].content
-                if name in sinks
-                else content_of(array, self._threads.digesters, self._threads.count)
+                name: sinks[name].content if name in sinks else content_of(array, pool)
                 for name, array in arrays.items()
             }
             expected = artifact_id(kind, attributes, contents)
@@ -193,7 +183,7 @@ class ArtifactWriter:
 
         folder = self._folder(f"artifact {expected[:12]}")
         with storage_errors(self._cache.root):
-            files = self._assemble(folder, artifact, sinks, {"gravel": {"kind": kind}, **attributes})
+            files = self._assemble(folder, kind, sinks, attributes)
         shapes = {name: (content.dtype, content.shape) for name, content in contents.items()}
         size = sum(sink.array.nbytes for sink in sinks.values())
         record = ArtifactRecord(
@@ -204,7 +194,6 @@ class ArtifactWriter:
             arrays=shapes,
             absent=tuple(name for name in fields_of(kind) if getattr(artifact, name) is None),
             bytes=size,
-            bytes_on_disk=sum(file.size for file in files),
             extent=extent_of(kind, attributes, shapes, size),
             created=time.time(),
             files=tuple(files),
@@ -227,13 +216,6 @@ class ArtifactWriter:
         self._cache.quarantine(identity, fault)
         return None
 
-    def _sink_of(self, array: Array, taken: list[ArraySink]) -> ArraySink | None:
-        """Return the sink of this writer that an array came from."""
-        for sink in self._sinks.values():
-            if sink.closed is array and sink not in taken:
-                return sink
-        return None
-
     def _write(self, arrays: dict[str, Array], sinks: dict[str, ArraySink]) -> None:
         """Write arrays side by side, each to a sink of its own."""
         for name, array in arrays.items():
@@ -245,28 +227,19 @@ class ArtifactWriter:
             each.result()
         self._writing.clear()
 
-    def _stop_writing(self) -> None:
-        for each in self._writing:
-            each.cancel() or each.exception()
-        self._writing.clear()
-
     def _assemble(
         self,
         folder: Path,
-        artifact: Artifact,
+        kind: str,
         sinks: dict[str, ArraySink],
-        attributes: dict[str, Any],
+        attributes: Mapping[str, Any],
     ) -> list[StoredFile]:
-        durable = self._durable
-        files = [_write(folder, METADATA, group_metadata(attributes), durable=durable)]
-        groups = {name for name, role in fields_of(type(artifact).__name__).items() if role == GROUP}
-        for name in sinks:
-            parts = name.split("/")[:-1]
-            groups |= {"/".join(parts[: count + 1]) for count in range(len(parts))}
-        files += [
-            _write(folder, f"{group}/{METADATA}", group_metadata({}), durable=durable)
-            for group in sorted(groups)
-        ]
+        """Write the groups' metadata, and move what the sinks wrote beside them; returns all files."""
+        groups = {name for name, role in fields_of(kind).items() if role == GROUP}
+        groups |= {str(above) for name in sinks for above in PurePosixPath(name).parents} - {"."}
+        texts = {METADATA: group_metadata({"gravel": {"kind": kind}, **attributes})}
+        texts |= {f"{group}/{METADATA}": group_metadata({}) for group in sorted(groups)}
+        files = [write_file(folder, name, text, durable=self._durable) for name, text in texts.items()]
         for name, sink in sinks.items():
             sink.folder.rename(folder / name)
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
@@ -276,19 +249,9 @@ class ArtifactWriter:
         """Let the arrays that a stage may still hold read from where they lie now."""
         for name, sink in sinks.items():
             sink.array.become(open_array(record, name))
-            self._sinks.pop(id(sink), None)
+            self._sinks.remove(sink)
 
 
 def _write_whole(sink: ArraySink, array: Array) -> None:
     sink.write(array)
     sink.close()
-
-
-def _write(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:
-    target = folder / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as file:
-        file.write(text)
-        if durable:
-            sync_file(file)
-    return StoredFile(name, len(text), blake3(text).hexdigest())

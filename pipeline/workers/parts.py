@@ -16,7 +16,7 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.hashing import Recipe, content_of, make_recipe
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.store.committer import Committed, Committer, Result
-from gravel.pipeline.store.recipe_locks import RecipeLocks
+from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.stages.context import Part

@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.publishing import Prepared
+    from gravel.pipeline.store.folder import Prepared
     from gravel.pipeline.workers.failure import Failure
     from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
     from gravel.stages.artifact import Json

@@ -75,7 +75,7 @@ def in_host_memory(artifact: Artifact) -> Artifact:
 
 def _mapped(artifact: Artifact, change: Callable[[Any], Any]) -> Artifact:
     """Return an artifact with each of its arrays changed."""
-    from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, fields_of
+    from gravel.pipeline.store.layout import ATTRIBUTE, GROUP, fields_of
 
     values: dict[str, Any] = {}
     for name, role in fields_of(type(artifact).__name__).items():
@@ -91,7 +91,8 @@ def _mapped(artifact: Artifact, change: Callable[[Any], Any]) -> Artifact:
 
 def extent_in_memory(artifact: Artifact) -> Extent:
     """Measure an artifact in memory as the store measures one on disk."""
-    from gravel.pipeline.store.metadata import ARRAY, ATTRIBUTE, extent_of, fields_of
+    from gravel.pipeline.store.identity import extent_of
+    from gravel.pipeline.store.layout import ARRAY, ATTRIBUTE, fields_of
 
     kind = type(artifact).__name__
     roles = fields_of(kind)

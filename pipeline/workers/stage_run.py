@@ -255,7 +255,7 @@ def _keep_in_memory(
     extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
     size = sum(extent.bytes for extent in extents)
     if task.keep:
-        from gravel.pipeline.store.identifying import identify
+        from gravel.pipeline.store.identity import identify
 
         with spans.take("digest", size):
             names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)

@@ -12,7 +12,7 @@ from gravel.stages.stage import Extent, Machine, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.publishing import Prepared
+    from gravel.pipeline.store.folder import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifact import Json
 

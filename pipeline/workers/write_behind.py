@@ -16,7 +16,7 @@ from gravel.pipeline.workers.failure import StageLog, explain_error
 from gravel.pipeline.workers.protocol import Readable, Written
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.write_threads import WriteThreads
+    from gravel.pipeline.store.sink import WriteThreads
     from gravel.pipeline.workers.stage_task import StageTask
     from gravel.stages.artifact import Artifact
 
@@ -138,7 +138,7 @@ class WriteBehind:
             idle.close()  # a process that ends waits for threads
 
     def _shared_threads(self) -> WriteThreads:
-        from gravel.pipeline.store.write_threads import WriteThreads
+        from gravel.pipeline.store.sink import WriteThreads
 
         with self._changed:
             if self._write_threads is None:

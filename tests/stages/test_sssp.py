@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from gravel.pipeline.store.fields import split
+from gravel.pipeline.store.layout import split
 from gravel.stages import compress, partition, paths, reorder, symmetrize, traverse, verify
 from gravel.stages.artifacts import EdgeList, Traversal
 from gravel.stages.compressing import weights as packing

@@ -19,9 +19,9 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store import sink, write_threads
+from gravel.pipeline.store import sink
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.identifying import identify
+from gravel.pipeline.store.identity import identify
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.pipeline.workers import stage_run
 from gravel.pipeline.workers.protocol import Readable, Written
@@ -33,7 +33,7 @@ from tests.pipeline.tiny_stages import plan_of
 
 @pytest.fixture
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_threads.os, "sched_getaffinity", lambda process: range(2))
+    monkeypatch.setattr(sink.os, "sched_getaffinity", lambda process: range(2))
 
 
 def ends(tell: Callable[[Written], object]) -> Callable[[Readable | Written], None]:
