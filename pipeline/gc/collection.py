@@ -16,10 +16,10 @@ from gravel.pipeline.records.past_runs import still_runs
 from gravel.pipeline.records.record import is_newer
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.leases import holder
-from gravel.pipeline.store.listing import artifacts, recipes
 from gravel.pipeline.store.obstacles import what_is
 from gravel.pipeline.store.paths import DATA, LEASES, RUN_RECORD, RUNS, artifact_path, data_path, run_path
 from gravel.pipeline.store.removal import retire
+from gravel.pipeline.store.selection import artifacts, recipes
 from gravel.pipeline.store.sharing import is_own
 from gravel.pipeline.store.sweeping import size_of, sweep
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,7 +27,8 @@ from gravel.pipeline.store.objects import FaultySource, get_if_sound
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.opening import read_file
 from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal, unseal
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, seal
+from gravel.pipeline.store.selection import read_artifact_record
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
@@ -43,32 +43,6 @@ MOVE_THREADS = 4
 
 
 _SLOTS = threading.BoundedSemaphore(MOVE_THREADS)
-
-
-def read_artifact_record(
-    text: bytes, artifact_id: str, root: Path = Path(), data: str = "data"
-) -> ArtifactRecord:
-    """Read a record that came from elsewhere; raises `BrokenRecord`, also for names that lead outside."""
-    try:
-        record = ArtifactRecord.from_json(unseal(text), root, time.time(), data)
-        check_name(record.path.name)
-        for file in record.files:
-            if PurePosixPath(file.path).as_posix() != file.path:
-                raise BrokenRecord(f"it names {file.path!r}, which is no path")
-            for part in file.path.split("/"):
-                check_name(part)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise BrokenRecord(str(error)) from error
-    if record.id != artifact_id:
-        raise BrokenRecord("it is the record of another artifact")
-    return record
-
-
-def check_name(name: str) -> str:
-    """Return a single name that came from elsewhere; raises `BrokenRecord` if it may lead outside."""
-    if not name or name.startswith(".") or "/" in name or "\\" in name or not name.isprintable():
-        raise BrokenRecord(f"it names {name!r}, which is no name of a file")
-    return name
 
 
 def download_artifact(

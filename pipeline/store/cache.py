@@ -26,8 +26,8 @@ from gravel.pipeline.store.sharing import is_shared
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.store.damage import Verified
-    from gravel.pipeline.store.listing import Entry
     from gravel.pipeline.store.remote import Remote
+    from gravel.pipeline.store.selection import Entry
     from gravel.pipeline.store.write_threads import WriteThreads
     from gravel.pipeline.store.writer import ArtifactWriter
     from gravel.stages.artifact import Artifact
@@ -193,6 +193,6 @@ class Cache(CacheFolder):
 
     def list(self) -> list[Entry]:
         """Return every artifact with the recipe that made it first, in order of creation."""
-        from gravel.pipeline.store.listing import entries
+        from gravel.pipeline.store.selection import entries
 
         return entries(self)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.acceptance import RECIPES
-from gravel.pipeline.store.artifact_transfer import check_name, upload_artifact
+from gravel.pipeline.store.artifact_transfer import upload_artifact
 from gravel.pipeline.store.descriptors import create
 from gravel.pipeline.store.files import storage_errors
 from gravel.pipeline.store.objects import FaultySource, Folder, Source, Target, get_if_sound
 from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, MAX_RECORD_BYTES, stated
+from gravel.pipeline.store.selection import check_name
 from gravel.pipeline.store.signing import Signer
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ class Remote:
             return here
         from gravel.pipeline.store.identity import WrongContent
         from gravel.pipeline.store.objects import FaultySource
-        from gravel.pipeline.store.selecting import read_recipe
+        from gravel.pipeline.store.selection import read_recipe
 
         try:
             target = self._reach()
@@ -115,9 +115,9 @@ class Remote:
 
     def _fetch_record(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
-        from gravel.pipeline.store.artifact_transfer import read_artifact_record
         from gravel.pipeline.store.identity import attributes_in, check_id, with_true_extent
         from gravel.pipeline.store.metadata import METADATA
+        from gravel.pipeline.store.selection import read_artifact_record
 
         if self._cache.find(artifact_id) is not None:
             return True

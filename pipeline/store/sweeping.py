@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.checkpoints import FOLDER
 from gravel.pipeline.store.leases import holder
-from gravel.pipeline.store.listing import artifacts
 from gravel.pipeline.store.recipe_locks import sweep_locks
+from gravel.pipeline.store.selection import artifacts
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder

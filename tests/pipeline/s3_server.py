@@ -13,9 +13,8 @@ from contextlib import contextmanager, suppress
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.store.artifact_transfer import read_artifact_record
 from gravel.pipeline.store.bucket import open_bucket
-from gravel.pipeline.store.selecting import read_recipe
+from gravel.pipeline.store.selection import read_artifact_record, read_recipe
 
 
 @contextmanager
