@@ -92,7 +92,7 @@ class Bucket:
         found = self._ask(lambda: obstore.list(self._objects, folder).collect())
         return {item["path"].removeprefix(f"{folder}/"): item["size"] for item in found}
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes | bytearray) -> None:
         """Write an object whole, in place of an older one."""
         import obstore
 

@@ -21,27 +21,35 @@ def find_fault(record: ArtifactRecord, count: Callable[[int], None] = lambda siz
 
     `count` is called with the sizes of what was read.
     """
-    from gravel.pipeline.store.identity import WrongContent, check_id
     from gravel.pipeline.store.reader import open_array
 
-    place = record.root, record.inside, record.id, record.files
-    layouts = {f"{name}/{METADATA}": Layout(*shape) for name, shape in record.arrays.items()}
     try:
-        check_id(record, read_attributes(*place))
-        for file in record.files:
-            if file.blake3 is not None:
-                text = read_metadata(*place, file.path)
-                if file.path in layouts and text != layouts[file.path].metadata():
-                    return f"{file.path} is not that of an array of its dtype and shape"
-                count(file.size)
+        check_metadata(record, count)
         for name in record.arrays:
             open_array(record, name).verify()
             count(sum(file.size for file in record.files_of(name) if file.blake3 is None))
     except DamagedArtifact as error:
         return error.reason
-    except WrongContent as error:
-        return str(error)
     return None
+
+
+def check_metadata(record: ArtifactRecord, count: Callable[[int], None] = lambda size: None) -> None:
+    """Read all files of an artifact but those of its arrays; raises `DamagedArtifact`."""
+    from gravel.pipeline.store.identity import WrongContent, check_id
+
+    place = record.root, record.inside, record.id, record.files
+    layouts = {f"{name}/{METADATA}": Layout(*shape) for name, shape in record.arrays.items()}
+    try:
+        check_id(record, read_attributes(*place))
+    except WrongContent as error:
+        raise DamagedArtifact(record.id, str(error)) from error
+    for file in record.files:
+        if file.blake3 is not None:
+            text = read_metadata(*place, file.path)
+            if file.path in layouts and text != layouts[file.path].metadata():
+                problem = f"{file.path} is not that of an array of its dtype and shape"
+                raise DamagedArtifact(record.id, problem)
+            count(file.size)
 
 
 def find_faults(

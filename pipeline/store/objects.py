@@ -19,7 +19,7 @@ from gravel.stages.urls import shown
 
 T = TypeVar("T")
 
-READ_BYTES = 8 << 20
+READ_BYTES = 1 << 20
 
 MAX_OBJECT_BYTES = 256 << 20
 """Of an object whose size nothing states."""
@@ -58,7 +58,7 @@ class Target(Source, Protocol):
     def below(self, folder: str) -> dict[str, int]:
         """Return the bytes of each object below a folder, by its path from there."""
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes | bytearray) -> None:
         """Write an object whole, in place of an older one."""
 
     def create(self, name: str, data: bytes) -> bool:

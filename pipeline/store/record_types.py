@@ -36,6 +36,19 @@ class StoredFile:
     blake3: str | None
 
 
+OBJECT_BYTES = 64 << 20
+"""Of an array in one object of a store, at most."""
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """One object of an array in a store: the array's bytes in it, its own bytes and their BLAKE3."""
+
+    raw: int
+    size: int
+    blake3: str
+
+
 def is_recipe(body: Mapping[str, Any]) -> bool:
     """Whether a recipe's record holds what one holds."""
     outputs, provenance, parts = body.get("outputs"), body.get("provenance"), body.get("parts")
@@ -74,6 +87,8 @@ def is_artifact(body: Mapping[str, Any]) -> bool:
         and isinstance(body.get("roots"), dict)
         and body["roots"].keys() == arrays.keys()
         and all(map(_is_digest, body["roots"].values()))
+        and isinstance(objects := body.get("objects", {}), dict)
+        and all(isinstance(each, list) and all(map(_is_object, each)) for each in objects.values())
     )
 
 
@@ -117,6 +132,12 @@ def _is_file(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str):
         return False
     return _is_count(value[1]) and (value[2] is None or _is_digest(value[2]))
+
+
+def _is_object(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    return _is_count(value[0]) and _is_count(value[1]) and _is_digest(value[2])
 
 
 def leads_outside(body: Mapping[str, Any]) -> str | None:

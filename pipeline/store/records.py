@@ -15,7 +15,9 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES
 from gravel.pipeline.store.record_types import (
     METADATA,
+    OBJECT_BYTES,
     StoredFile,
+    StoredObject,
     is_artifact,
     is_recipe,
     leads_outside,
@@ -117,7 +119,7 @@ class ArtifactRecord:
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
     shape, `roots` to the root of its digests; `absent` lists the array fields that are None. `bytes` counts
     the arrays, `bytes_on_disk` the files. `path` is the Zarr group's folder, below the cache's `root`. `used`
-    is when a run last relied on it.
+    is when a run last relied on it. `objects` are those of each array in a store; empty in a folder.
     """
 
     id: str
@@ -133,6 +135,7 @@ class ArtifactRecord:
     files: tuple[StoredFile, ...] = field(repr=False)
     used: float = field(default=0.0, compare=False)
     roots: dict[str, str] = field(default_factory=dict, repr=False)
+    objects: dict[str, tuple[StoredObject, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def inside(self) -> str:
@@ -152,6 +155,10 @@ class ArtifactRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
+        objects = {
+            name: [[each.raw, each.size, each.blake3] for each in found]
+            for name, found in self.objects.items()
+        }
         return {
             "format": RECORD_FORMAT,
             "id": self.id,
@@ -164,6 +171,7 @@ class ArtifactRecord:
             "roots": self.roots,
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
+            **({"objects": objects} if objects else {}),
         }
 
     @staticmethod
@@ -176,7 +184,7 @@ class ArtifactRecord:
             raise BrokenRecord("its values are not those of an artifact's record")
         if (part := leads_outside(body)) is not None:
             raise BrokenRecord(f"it names {part!r}, which is no name of a file")
-        if (problem := _wrong_files(body)) is not None:
+        if (problem := _wrong_files(body) or _wrong_objects(body)) is not None:
             raise BrokenRecord(problem)
         files = tuple(StoredFile(*file) for file in body["files"])
         return ArtifactRecord(
@@ -193,6 +201,10 @@ class ArtifactRecord:
             files=files,
             used=used,
             roots=dict(body["roots"]),
+            objects={
+                name: tuple(StoredObject(*each) for each in found)
+                for name, found in body.get("objects", {}).items()
+            },
         )
 
 
@@ -224,3 +236,27 @@ def _wrong_files(body: Mapping[str, Json]) -> str | None:
     if missing := {METADATA, *wanted} - names:
         return f"it does not name {min(missing)}"
     return f"its metadata have more than {MAX_RECORD_BYTES:,} bytes" if metadata < 0 else None
+
+
+def _wrong_objects(body: Mapping[str, Json]) -> str | None:
+    """Say which objects of arrays in a store, if an artifact's record names any, cannot be.
+
+    So that no more is fetched, decoded and written than there can be.
+    """
+    from gravel.pipeline.store.content import LEAF_BYTES
+    from gravel.pipeline.store.layout import Layout
+
+    if not (found := body.get("objects")):
+        return None
+    sizes = {name: Layout(dtype, tuple(shape)).nbytes for name, (dtype, shape) in body["arrays"].items()}
+    if found.keys() != {name for name, size in sizes.items() if size}:
+        return "the objects that it names are not those of its arrays"
+    for name, objects in found.items():
+        if any(raw % LEAF_BYTES for raw, _, _ in objects[:-1]):
+            return f"an object of {name} ends within a piece that has a digest"
+        for raw, size, _ in objects:
+            if not 0 < raw <= OBJECT_BYTES or size > raw + raw // 128 + 1024:
+                return f"it names an object of {name} of {size:,} bytes that hold {raw:,}"
+        if (total := sum(raw for raw, _, _ in objects)) != sizes[name]:
+            return f"the objects of {name} hold {total:,} bytes, and its dtype and shape make {sizes[name]:,}"
+    return None
