@@ -21,9 +21,6 @@ T = TypeVar("T")
 
 READ_BYTES = 1 << 20
 
-MAX_OBJECT_BYTES = 256 << 20
-"""Of an object whose size nothing states."""
-
 
 class RemoteError(GravelError):
     """A remote store that cannot be reached or does not do what was asked of it."""
@@ -45,7 +42,7 @@ class Source(Protocol):
     def get(self, name: str) -> bytes | None:
         """Return an object of at most `MAX_RECORD_BYTES` whole, or None if there is none."""
 
-    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
 
     def names(self, folder: str) -> list[str]:
@@ -79,7 +76,7 @@ class Folder:
         """Return a small file whole, or None if there is none."""
         return self._ask(lambda: read_file(self.root, name))
 
-    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int) -> Iterator[bytes] | None:
         """Return the pieces of a file of at most so many bytes, or None if there is none."""
         file = self._ask(lambda: open_file(self.root, name, most))
         return None if file is None else self._pieces(file)

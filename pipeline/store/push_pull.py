@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 8
-"""Recipes, and as many artifacts, under way at once; their data share `moving.MOVE_THREADS`."""
+"""Recipes, and as many artifacts, under way at once; their data share `frames.MOVE_THREADS`."""
 
 
 def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter | None = None) -> Moved:

@@ -66,7 +66,7 @@ def assert_whole(url: str) -> None:
         for array, root in record.roots.items():
             leaves = LeafDigest()
             for stored in record.objects.get(array, ()):
-                pieces = target.read(f"data/{record.path.name}/{stored.blake3}")
+                pieces = target.read(f"data/{record.path.name}/{stored.blake3}", stored.size)
                 assert pieces is not None
                 text = b"".join(pieces)
                 assert (len(text), blake3(text).hexdigest()) == (stored.size, stored.blake3)

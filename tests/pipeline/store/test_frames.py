@@ -329,7 +329,7 @@ from gravel.pipeline.store import frames
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.transfer import download_artifact, upload_artifact
 from tests.pipeline.samples import publish
-from tests.pipeline.test_frames import MIB, Store, columns
+from tests.pipeline.store.test_frames import MIB, Store, columns
 
 def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) << 10
@@ -356,7 +356,7 @@ def test_memory_is_bounded_by_objects_and_not_by_the_array(tmp_path):
 
     def measure(*words: str) -> Any:
         command = [sys.executable, "-c", MEASURE, str(tmp_path), *words]
-        done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True)
+        done = subprocess.run(command, cwd=Path(__file__).parents[3], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
