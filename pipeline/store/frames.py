@@ -123,20 +123,22 @@ class Arrival:
 
     def fetch(self) -> None:
         """Fetch them, and write the files."""
-        arrays = {f"{name}/{METADATA}": layout.metadata() for name, layout in self._layouts.items()}
         for file in self._record.files:
             if file.path == METADATA:
                 self._write(METADATA, self._fetch(METADATA, file.size, partial(_whole, file)))
-            elif file.blake3 is not None:
-                self._write(file.path, arrays.get(file.path) or group_metadata({}))
-        for_each(self._array, [name for name, layout in self._layouts.items() if layout.nbytes])
+            elif file.blake3 is not None and file.path.removesuffix(f"/{METADATA}") not in self._layouts:
+                self._write(file.path, group_metadata({}))
+        for_each(self._array, list(self._layouts))
 
     def _array(self, name: str) -> None:
         from gravel.pipeline.store.sink import write_at
 
+        layout = self._layouts[name]
+        self._write(f"{name}/{METADATA}", layout.metadata())
+        if not layout.nbytes:
+            return
         if name not in self._objects:
             raise FaultySource(f"its record at {self._source.where} names no objects of {name}")
-        layout = self._layouts[name]
         starts = accumulate((each.raw for each in self._objects[name]), initial=0)
         with new_file(self._record.path, f"{name}/{layout.path}") as file:
             handle = file.fileno()

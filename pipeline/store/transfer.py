@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from shutil import rmtree
+from shutil import disk_usage, rmtree
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
@@ -67,6 +67,8 @@ def download_artifact(
         lease = Lease(folder.with_suffix(".lock"), f"arrival of artifact {incoming.id[:12]}")
         kept = False
         try:
+            if incoming.bytes_on_disk > disk_usage(cache.root).free:  # a few compressed bytes may fill a disk
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             record = replace(incoming, root=cache.root, path=folder, objects={})
             if isinstance(source, Folder):
                 for_each(lambda file: _copy_file(incoming, file, folder, source, progress), incoming.files)

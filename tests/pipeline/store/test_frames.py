@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -15,8 +16,8 @@ import pytest
 import zstandard
 from blake3 import blake3
 
-from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store import frames, push_pull, sink
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store import frames, push_pull, sink, transfer
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.objects import FaultySource, RemoteError
 from gravel.pipeline.store.record_types import OBJECT_BYTES
@@ -320,6 +321,14 @@ def test_a_line_cut_within_an_object_costs_that_object(store, pushed, tmp_path):
     with pytest.raises(RemoteError, match="cannot be reached: the line is cut"):
         download_artifact(other, pushed.id, text, store)
     assert list((other.root / "data").iterdir()) == []
+
+
+def test_what_does_not_fit_on_the_disk_is_not_begun(store, pushed, tmp_path, monkeypatch):
+    monkeypatch.setattr(transfer, "disk_usage", lambda root: SimpleNamespace(free=MIB))
+    size = f"{pushed.bytes_on_disk:,} bytes were to be written"
+    with pytest.raises(GravelError, match=f"no space left for the cache .*: {size}"):
+        pull(store, tmp_path / "two")
+    assert store.asked[name_of(pushed, 0)] == 0
 
 
 MEASURE = """
