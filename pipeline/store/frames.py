@@ -40,7 +40,7 @@ R = TypeVar("R")
 ByteCounter = Callable[[int], None]
 
 LEVEL = 1
-"""Of zstd. Columns of a graph become 20 % smaller; level 3 takes four times as long for 12 % more."""
+"""Of zstd: 0.4 GB/s a thread, and columns of a graph become 19 % smaller; level 3: 0.12 GB/s and 28 %."""
 
 MAX_WINDOW = 8 << 20
 """Bytes that a decoder keeps to copy from; frames of this level ask for 512 KiB."""
