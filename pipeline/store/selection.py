@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
-from gravel.pipeline.store.objects import FaultySource
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:
@@ -236,6 +235,8 @@ def _is_run(record: Any) -> bool:
 
 
 def _names(source: Source, folder: str, chosen: Chosen) -> list[str]:
+    from gravel.pipeline.store.objects import FaultySource  # not needed to list a cache
+
     try:
         return [name for name in source.names(folder) if not name.startswith(".")]
     except FaultySource as error:
@@ -245,14 +246,15 @@ def _names(source: Source, folder: str, chosen: Chosen) -> list[str]:
 
 def _texts(source: Source, names: Sequence[str], place: str, chosen: Chosen) -> Iterator[tuple[str, bytes]]:
     """Read small objects, a few at once; pass over those that went, note what is not to be read."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from gravel.pipeline.store.objects import FaultySource
 
     def one(name: str) -> bytes | FaultySource | None:
         try:
             return source.get(place.format(name))
         except FaultySource as error:
             return error
-
-    from concurrent.futures import ThreadPoolExecutor  # not needed to list a cache
 
     with ThreadPoolExecutor(READ_THREADS) as pool:
         for name, found in zip(names, pool.map(one, names), strict=True):
