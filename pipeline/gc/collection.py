@@ -18,7 +18,7 @@ from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.descriptors import what_is
 from gravel.pipeline.store.folder import DATA, LEASES, RUN_RECORD, RUNS, artifact_path, data_path, run_path
 from gravel.pipeline.store.leases import holder, retire
-from gravel.pipeline.store.listing import artifacts, recipes
+from gravel.pipeline.store.selection import artifacts, recipes
 from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:

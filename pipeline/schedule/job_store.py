@@ -29,8 +29,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.leases import Lease, holder
 from gravel.pipeline.store.ownership import user_name
-from gravel.pipeline.store.sharing import is_own
-from gravel.pipeline.store.trusted import check_own_file, make_config_folder
+from gravel.pipeline.store.sharing import check_own_file, is_own, make_config_folder
 
 FORMAT = 2
 HOOKS_FORMAT = 1

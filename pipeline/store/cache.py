@@ -21,16 +21,16 @@ from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import Draft
 from gravel.pipeline.store.folder import ARTIFACTS, DATA, DIGESTS, LEASES, RESOLVED, CacheFolder
 from gravel.pipeline.store.leases import Lease, holder, remove_dead_locks, take_lease
-from gravel.pipeline.store.listing import artifacts, entries
 from gravel.pipeline.store.location import linked_url
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord, seal
+from gravel.pipeline.store.selection import artifacts, entries
 from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
-    from gravel.pipeline.store.listing import Entry
     from gravel.pipeline.store.reader import Verified
     from gravel.pipeline.store.remote import Remote
+    from gravel.pipeline.store.selection import Entry
     from gravel.pipeline.store.sink import WriteThreads
     from gravel.pipeline.store.writer import ArtifactWriter
     from gravel.stages.artifact import Artifact

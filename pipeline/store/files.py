@@ -74,7 +74,7 @@ class LocalFiles:
             with open_file(self.root, name, MAX_RECORD_BYTES) as file:
                 return read_whole(file), os.fstat(file.fileno()).st_mtime
         except Foreign as foreign:
-            from gravel.pipeline.store.trusted import VARIABLE
+            from gravel.pipeline.store.sharing import VARIABLE
 
             raise RequestError(
                 f"{self.root / name} belongs to {foreign.owner}, and the cache to "

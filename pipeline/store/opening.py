@@ -52,7 +52,7 @@ def open_file(root: str | Path, name: str, most: int | None = None) -> BinaryIO:
 
 
 def _belongs(root: Path, found: os.stat_result) -> bool:
-    from gravel.pipeline.store.trusted import is_trusted  # seldom asked, and not loaded otherwise
+    from gravel.pipeline.store.sharing import is_trusted  # seldom asked, and not loaded otherwise
 
     if found.st_uid == root.stat().st_uid:
         return True

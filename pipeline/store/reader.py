@@ -73,23 +73,30 @@ def find_fault(record: ArtifactRecord, count: Callable[[int], None] = lambda siz
 
     `count` is called with the sizes of what was read.
     """
-    layouts = {f"{name}/{METADATA}": layout for name, layout in record.layouts.items()}
     try:
-        check_id(record, record.attributes)
-        for file in record.files:
-            if file.blake3 is not None:
-                text = read_metadata(record, file)
-                if file.path in layouts and text != layouts[file.path].metadata():
-                    return f"{file.path} is not that of an array of its dtype and shape"
-                count(file.size)
+        check_metadata(record, count)
         for name, layout in record.layouts.items():
             open_array(record, name).verify()
             count(sum(size for path, size in layout.files() if path != METADATA))
     except DamagedArtifact as error:
         return error.reason
-    except WrongContent as error:
-        return str(error)
     return None
+
+
+def check_metadata(record: ArtifactRecord, count: Callable[[int], None] = lambda size: None) -> None:
+    """Read all files of an artifact but those of its arrays; raises `DamagedArtifact`."""
+    layouts = {f"{name}/{METADATA}": layout for name, layout in record.layouts.items()}
+    try:
+        check_id(record, record.attributes)
+    except WrongContent as error:
+        raise DamagedArtifact(record.id, str(error)) from error
+    for file in record.files:
+        if file.blake3 is not None:
+            text = read_metadata(record, file)
+            if file.path in layouts and text != layouts[file.path].metadata():
+                problem = f"{file.path} is not that of an array of its dtype and shape"
+                raise DamagedArtifact(record.id, problem)
+            count(file.size)
 
 
 @dataclass

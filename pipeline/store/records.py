@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.store.layout import ITEMSIZE, MAX_AXES, METADATA, Layout, attributes_in
+from gravel.pipeline.store.layout import ITEMSIZE, LEAF_BYTES, MAX_AXES, METADATA, Layout, attributes_in
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES, read_file
 from gravel.stages.sizes import Extent
 
@@ -118,6 +118,19 @@ class StoredFile:
     blake3: str | None
 
 
+OBJECT_BYTES = 64 << 20
+"""Of an array in one object of a store, at most."""
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """One object of an array in a store: the array's bytes in it, its own bytes and their BLAKE3."""
+
+    raw: int
+    size: int
+    blake3: str
+
+
 @dataclass(frozen=True)
 class ArtifactRecord:
     """What is known of a stored artifact without opening its arrays.
@@ -125,7 +138,7 @@ class ArtifactRecord:
     `arrays` maps the name of each array (`row_offsets`, `arrays/rank0/nn/row_offsets`) to its dtype and
     shape, `roots` to the root of its digests; `absent` lists the array fields that are None. `bytes` counts
     the arrays, `bytes_on_disk` the files. `path` is the Zarr group's folder, below the cache's `root`. `used`
-    is when a run last relied on it.
+    is when a run last relied on it. `objects` are those of each array in a store; empty in a folder.
     """
 
     id: str
@@ -140,6 +153,7 @@ class ArtifactRecord:
     files: tuple[StoredFile, ...] = field(repr=False)
     used: float = field(default=0.0, compare=False)
     roots: dict[str, str] = field(default_factory=dict, repr=False)
+    objects: dict[str, tuple[StoredObject, ...]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def inside(self) -> str:
@@ -149,8 +163,12 @@ class ArtifactRecord:
     @cached_property
     def attributes(self) -> dict[str, Json]:
         """The fields that are not arrays, read from the group's metadata; raises `DamagedArtifact`."""
-        metadata = next(file for file in self.files if file.path == METADATA)
-        return attributes_in(read_metadata(self, metadata))
+        return attributes_in(read_metadata(self, self.metadata))
+
+    @property
+    def metadata(self) -> StoredFile:
+        """The group's metadata."""
+        return next(file for file in self.files if file.path == METADATA)
 
     @cached_property
     def bytes_on_disk(self) -> int:
@@ -164,6 +182,10 @@ class ArtifactRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Return the record's body; the folder is named by its last part."""
+        objects = {
+            name: [[each.raw, each.size, each.blake3] for each in found]
+            for name, found in self.objects.items()
+        }
         return {
             "format": RECORD_FORMAT,
             "id": self.id,
@@ -176,6 +198,7 @@ class ArtifactRecord:
             "roots": self.roots,
             "absent": list(self.absent),
             "files": [[file.path, file.size, file.blake3] for file in self.files],
+            **({"objects": objects} if objects else {}),
         }
 
     @staticmethod
@@ -186,7 +209,7 @@ class ArtifactRecord:
         """
         if not _is_artifact(body):
             raise BrokenRecord("its values are not those of an artifact's record")
-        if (problem := _wrong_files(body)) is not None:
+        if (problem := _wrong_files(body) or _wrong_objects(body)) is not None:
             raise BrokenRecord(problem)
         return ArtifactRecord(
             id=body["id"],
@@ -201,6 +224,10 @@ class ArtifactRecord:
             files=tuple(StoredFile(*file) for file in body["files"]),
             used=used,
             roots=dict(body["roots"]),
+            objects={
+                name: tuple(StoredObject(*each) for each in found)
+                for name, found in body.get("objects", {}).items()
+            },
         )
 
 
@@ -246,6 +273,27 @@ def _wrong_files(body: Mapping[str, Json]) -> str | None:
     return f"its metadata have more than {MAX_RECORD_BYTES:,} bytes" if metadata < 0 else None
 
 
+def _wrong_objects(body: Mapping[str, Json]) -> str | None:
+    """Say which objects of arrays in a store, if an artifact's record names any, cannot be.
+
+    So that no more is fetched, decoded and written than there can be.
+    """
+    if not (found := body.get("objects")):
+        return None
+    sizes = {name: Layout(dtype, tuple(shape)).nbytes for name, (dtype, shape) in body["arrays"].items()}
+    if found.keys() != {name for name, size in sizes.items() if size}:
+        return "the objects that it names are not those of its arrays"
+    for name, objects in found.items():
+        if any(raw % LEAF_BYTES for raw, _, _ in objects[:-1]):
+            return f"an object of {name} ends within a piece that has a digest"
+        for raw, size, _ in objects:
+            if not 0 < raw <= OBJECT_BYTES or size > raw + raw // 128 + 1024:
+                return f"it names an object of {name} of {size:,} bytes that hold {raw:,}"
+        if (total := sum(raw for raw, _, _ in objects)) != sizes[name]:
+            return f"the objects of {name} hold {total:,} bytes, and its dtype and shape make {sizes[name]:,}"
+    return None
+
+
 def is_recipe(body: Mapping[str, Json]) -> bool:
     """Say whether the values of a recipe's record have the types that whoever reads it relies on."""
     outputs, provenance, parts = body.get("outputs"), body.get("provenance"), body.get("parts")
@@ -282,6 +330,8 @@ def _is_artifact(body: Mapping[str, Json]) -> bool:
         and isinstance(roots, dict)
         and roots.keys() == arrays.keys()
         and all(map(_is_digest, roots.values()))
+        and isinstance(objects := body.get("objects", {}), dict)
+        and all(isinstance(each, list) and all(map(_is_object, each)) for each in objects.values())
     )
 
 
@@ -320,3 +370,9 @@ def _is_file(value: Json) -> bool:
     if not isinstance(value, list) or len(value) != 3 or not isinstance(value[0], str):
         return False
     return _is_count(value[1]) and (value[2] is None or _is_digest(value[2]))
+
+
+def _is_object(value: Json) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    return _is_count(value[0]) and _is_count(value[1]) and _is_digest(value[2])
