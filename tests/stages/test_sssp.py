@@ -364,8 +364,7 @@ def test_what_verification_states():
         verify.STAGE.estimate(verify.VerifyParameters(), {"graph": (graph,), "traversal": (each,)}, MACHINE)
         for each in (labels, replace(labels, weighted=True))
     )
-    # Weights, and of each vertex labels and what is made of them; a search takes offsets and 14 bytes.
-    assert paths.host_bytes - bfs.host_bytes == 4 * 4 + (8 + 4 + 24 - 22) * 4
+    assert paths.host_bytes - bfs.host_bytes == (24 - 7) * 4
 
 
 def test_results_of_own_stages_may_be_shortest_paths():
