@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.drills.small import Small, prepare
+
 TRIES = {
     "kills": 220,
     "damage": 15_000,
@@ -50,3 +52,9 @@ def seed(pytestconfig: pytest.Config) -> int:
 def share(total: int, part: int, parts: int) -> int:
     """Return how many of all tries one of several tests makes; pytest-xdist spreads them over cores."""
     return total // parts + (part < total % parts)
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
+    """A small workflow with a bit of everything that was run; drills work on copies of its cache."""
+    return prepare(tmp_path_factory.mktemp("small"))

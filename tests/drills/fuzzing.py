@@ -12,97 +12,25 @@ from copy import deepcopy
 from typing import Any
 
 TOKENS = [
-    *(b"-1", b"0", b"99999999999999999999", b"9223372036854775807", b"1e9", b"nan", b"0x10", b"1.5", b"+3"),
-    *(
-        b"\0",
-        b"\n",
-        b"\r\n",
-        b"\t",
-        b" ",
-        b",",
-        b";",
-        b"%",
-        b"#",
-        b"c ",
-        b"p ",
-        b'"',
-        b"'",
-        b"\xff\xfe",
-        b"\xef\xbb\xbf",
-    ),
-    *(b"%%MatrixMarket matrix coordinate real general\n", b"\xe2\x80\xa8", b"a", b"e", b"1 2 3 4 5 6 7 8\n"),
-]
+    b"-1", b"0", b"99999999999999999999", b"9223372036854775807", b"1e9", b"nan", b"0x10", b"1.5", b"+3",
+    b"\0", b"\n", b"\r\n", b"\t", b" ", b",", b";", b"%", b"#", b"c ", b"p ", b'"', b"'", b"\xff\xfe",
+    b"\xef\xbb\xbf", b"%%MatrixMarket matrix coordinate real general\n", b"\xe2\x80\xa8", b"a", b"e",
+    b"1 2 3 4 5 6 7 8\n",
+]  # fmt: skip
 
 YAML_TOKENS = [
-    *(
-        b": ",
-        b":",
-        b"- ",
-        b"\n",
-        b"\n  ",
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b", ",
-        b"'",
-        b'"',
-        b"|",
-        b">",
-        b"#",
-        b"?",
-        b"\t",
-    ),
-    *(b"&a ", b"*a", b"!!int ", b"!x", b"<<: *a", b"---\n", b"...\n", b"%YAML 1.1\n", b"~", b"-1", b"1e999"),
-    *(
-        b".nan",
-        b"${order}",
-        b"${",
-        b"$${",
-        b"${a}",
-        b"\xc3\xa9",
-        b"\xe2\x80\xa8",
-        b"@",
-        b"`",
-        b"\\",
-        b"true",
-        b"null",
-    ),
-    *(b"stage: ", b"input: ", b"matrix: ", b"include: ", b"parameters: ", b"about: ", b"keep: ", b"over: "),
-]
+    b": ", b":", b"- ", b"\n", b"\n  ", b"{", b"}", b"[", b"]", b", ", b"'", b'"', b"|", b">", b"#", b"?",
+    b"\t", b"&a ", b"*a", b"!!int ", b"!x", b"<<: *a", b"---\n", b"...\n", b"%YAML 1.1\n", b"~", b"-1",
+    b"1e999", b".nan", b"${order}", b"${", b"$${", b"${a}", b"\xc3\xa9", b"\xe2\x80\xa8", b"@", b"`", b"\\",
+    b"true", b"null", b"stage: ", b"input: ", b"matrix: ", b"include: ", b"parameters: ", b"about: ",
+    b"keep: ", b"over: ",
+]  # fmt: skip
 
 ODD: list[Any] = [
-    *(
-        None,
-        True,
-        False,
-        0,
-        -1,
-        1,
-        2**63,
-        2**200,
-        0.5,
-        1e308,
-        -1e-308,
-        "",
-        "x",
-        "../../../etc",
-        "/dev/null",
-        "a\0b",
-    ),
-    *(
-        [],
-        {},
-        [[]],
-        [None],
-        [0] * 50,
-        {"a": {"b": []}},
-        "é" * 300,
-        "\ud800",
-        "2026-13-45T99:00:00Z",
-        "<script>",
-    ),
-]
+    None, True, False, 0, -1, 1, 2**63, 2**200, 0.5, 1e308, -1e-308, "", "x", "../../../etc", "/dev/null",
+    "a\0b", [], {}, [[]], [None], [0] * 50, {"a": {"b": []}}, "é" * 300, "\ud800", "2026-13-45T99:00:00Z",
+    "<script>",
+]  # fmt: skip
 
 
 def mutate(dice: random.Random, data: bytes, tokens: list[bytes] = TOKENS) -> bytes:
@@ -172,14 +100,8 @@ HEADERS = {
     "Retry-After": ["0", "-5", "tomorrow"],
     "Set-Cookie": ["a=b"],
 }
-STATUSES = [b"200 OK"] * 12 + [
-    b"206 Partial Content",
-    b"204 No Content",
-    b"301 Moved",
-    b"302 Found",
-    b"404 Not Found",
-]
-STATUSES += [b"416 Range", b"500 Broken", b"503 Later", b"999 Odd", b"abc", b"200"]
+STATUSES = [b"200 OK"] * 12 + [b"206 Partial Content", b"204 No Content", b"301 Moved", b"302 Found"]
+STATUSES += [b"404 Not Found", b"416 Range", b"500 Broken", b"503 Later", b"999 Odd", b"abc", b"200"]
 
 
 class Answers:

@@ -110,9 +110,15 @@ class Gravel:
         return self.cache / "data" / record["data"]
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder, on the cache that is called `cache` there."""
-    return forked.run([*PROGRAM[1:], *words, "--cache", "cache"], cwd=folder, env=environment())
+def command(folder: Path, *words: str, expect: int | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, on the cache that is called `cache` there; fails if it shows a traceback."""
+    if words[0] == "run":
+        words = (*words, "--cluster", "inline")
+    done = forked.run([*PROGRAM[1:], *words, "--cache", "cache"], cwd=folder, env=environment())
+    said = done.stdout + done.stderr
+    assert "raceback" not in said, said
+    assert expect in (None, done.returncode), said
+    return done
 
 
 def call_inside(words: list[str]) -> subprocess.CompletedProcess[str]:

@@ -6,11 +6,11 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from tests.drills.gravel import PROGRAM, Gravel
+from tests.drills.gravel import PROGRAM, Gravel, call_inside
 from tests.drills.outcomes import Hang, Tally, limited
 
 WORKFLOW = """\
@@ -58,40 +58,38 @@ class Small:
     def cache(self) -> Path:
         return self.folder / "cache"
 
-    def gravel(self, cache: Path, **how: bool) -> Gravel:
-        return Gravel(cache, self.folder / self.workflow, inside=how.get("inside", True))
+    def gravel(self, cache: Path) -> Gravel:
+        return Gravel(cache, self.folder / self.workflow, inside=True)
+
+
+def answered(small: Small, stages: tuple[str, ...]) -> Small:
+    """Run the workflow, and export what these stages answer."""
+    gravel = small.gravel(small.cache)
+    gravel.run("--quiet")
+    for stage in stages:
+        target = small.folder / f"{stage}.csv"
+        gravel.export(stage, target)
+        small.answers[stage] = target.read_bytes()
+    return small
 
 
 def prepare(folder: Path) -> Small:
-    """Run the workflow in a new folder until its plan is cached, too."""
+    """Run the workflow in a new folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "small.yaml").write_text(WORKFLOW)
     for name, seed in (("edges.txt", 1), ("second.txt", 2)):
         (folder / name).write_text(edges(seed))
         os.utime(folder / name, (1.7e9, 1.7e9))  # digests of files this old are remembered
-    small = Small(folder, {})
-    gravel = small.gravel(small.cache)
-    gravel.run("--quiet")
-    for _ in range(2):  # the plan of a run that found everything is kept by a process of its own
-        replace(gravel, inside=False).run("--quiet")
-    answers = {}
-    for stage in SEARCHES:
-        gravel.export(stage, folder / f"{stage}.csv")
-        answers[stage] = (folder / f"{stage}.csv").read_bytes()
-    return replace(small, answers=answers)
+    return answered(Small(folder, {}), SEARCHES)
 
 
 def copies(small: Small, folder: Path) -> Iterator[Path]:
     """Yield a fresh copy of the finished cache again and again."""
     while True:
         place = folder / "case"
-        remove(place)
+        shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(small.cache, place, symlinks=True)
         yield place
-
-
-def remove(place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=True)
 
 
 class Trial:
@@ -100,11 +98,10 @@ class Trial:
     def __init__(self, small: Small, cache: Path, tally: Tally, harm: str) -> None:
         self.small, self.cache, self.tally, self.harm = small, cache, tally, harm
         self.place = ["--cache", str(cache)]
+        self.file = str(small.folder / small.workflow)
 
     def do(self, *words: str) -> CompletedProcess[str] | None:
         """Run a command here; None if it hung."""
-        from tests.drills.gravel import call_inside
-
         try:
             with limited():
                 return call_inside([*PROGRAM, *words, *self.place])
@@ -118,9 +115,7 @@ class Trial:
         return done is not None and self.tally.check(done, " ".join(words[:2]), self.harm)
 
     def run(self, *words: str) -> bool:
-        return self.ask(
-            "run", str(self.small.folder / self.small.workflow), "--cluster", "inline", "--quiet", *words
-        )
+        return self.ask("run", self.file, "--cluster", "inline", "--quiet", *words)
 
     def compare(self, stages: tuple[str, ...] = SEARCHES) -> bool:
         """Export and compare; returns whether all were exported."""
@@ -128,8 +123,7 @@ class Trial:
         for stage in stages:
             target = self.cache.parent / "answer.csv"
             target.unlink(missing_ok=True)
-            file = str(self.small.folder / self.small.workflow)
-            if not self.ask("export", file, stage, "--to", str(target), "--cluster", "inline"):
+            if not self.ask("export", self.file, stage, "--to", str(target), "--cluster", "inline"):
                 good = False
             elif target.read_bytes() != self.small.answers[stage]:
                 good = False

@@ -6,7 +6,6 @@ import ast
 import json
 import random
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,9 +90,7 @@ def test_what_is_listed_as_equivalent_is_a_place() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_parts_of_a_drill_add_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parts_of_a_drill_add_up(tmp_path, monkeypatch, capsys) -> None:
     few = random.Random(1).sample(list(places_of(FILE, (ROOT / FILE).read_text(encoding="utf-8"))), 4)
     monkeypatch.setattr(drill, "FOLDERS", ("gravel/conversion",))
     monkeypatch.setattr(drill, "drawn", lambda *_: few)

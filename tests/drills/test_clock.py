@@ -16,18 +16,13 @@ import pytest
 from tests.drills.gravel import LIMIT, PROGRAM, environment
 from tests.drills.outcomes import Tally, fault
 from tests.drills.preloaded import preloaded
-from tests.drills.small import STAGES, Small, Trial, copies, prepare
+from tests.drills.small import STAGES, Small, Trial, copies
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 
 HOUR, DAY = 3600, 86400
 OFFSETS = (-400 * DAY, -30 * DAY, -DAY, -HOUR, -3, 0, 3, HOUR, DAY, 30 * DAY, 400 * DAY, 7000 * DAY)
 STEPS = 5
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
-    return prepare(tmp_path_factory.mktemp("small"))
 
 
 @contextmanager
@@ -75,9 +70,7 @@ def test_a_clock_that_jumps(small: Small, tmp_path: Path, tries: Callable[[str],
     tally.tell("clock set back and forth")
 
 
-def test_gc_of_another_time_spares_a_run_at_work(
-    small: Small, tmp_path: Path, tries: Callable[[str], int], seed: int
-) -> None:
+def test_gc_of_another_time_spares_a_run_at_work(small, tmp_path, tries, seed) -> None:
     """One in ten of the tries: gc with `--older-than` believes that it is another year."""
     tally, dice = Tally(), random.Random(f"gc {seed}")
     for number in range(max(1, tries("clock") // 10)):

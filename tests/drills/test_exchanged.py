@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from tests.drills.gravel import Gravel
 from tests.drills.outcomes import Tally
-from tests.drills.small import Small, Trial
+from tests.drills.small import Small, Trial, answered
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 
@@ -75,13 +74,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Small:
     (folder / "pieces.yaml").write_text(WORKFLOW)
     dice = numpy.random.default_rng(1)
     numpy.save(folder / "edges.npy", dice.integers(0, 1 << 17, (1 << 19, 2)).astype(numpy.uint32))
-    gravel = Gravel(folder / "cache", folder / "pieces.yaml", inside=True)
-    gravel.run("--quiet")
-    answers = {}
-    for stage in SEARCHES:
-        gravel.export(stage, folder / f"{stage}.csv")
-        answers[stage] = (folder / f"{stage}.csv").read_bytes()
-    return Small(folder, answers, "pieces.yaml")
+    return answered(Small(folder, {}, "pieces.yaml"), SEARCHES)
 
 
 def pairs(dice: random.Random, cache: Path) -> tuple[Piece, Piece]:

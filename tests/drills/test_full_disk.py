@@ -198,9 +198,7 @@ class FullDisk:
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-def test_a_disk_full_from_any_change_on(
-    tmp_path: Path, shim: Path, tries: Callable[[str], int], seed: int
-) -> None:
+def test_a_disk_full_from_any_change_on(tmp_path, shim, tries, seed) -> None:
     """Three in five of the places, evenly over all changes that a run makes; three errors in turn."""
     full, cache = FullDisk(tmp_path, scale=8), tmp_path / "cache"
     plain = environment() | {"LD_PRELOAD": str(shim), "DRILL_UNDER": str(cache)}

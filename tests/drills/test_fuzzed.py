@@ -19,19 +19,12 @@ from tests.drills.fuzzing import YAML_TOKENS, dump, mutate, mutate_json, odd_ser
 from tests.drills.gravel import QUICKSTART, call_inside
 from tests.drills.harm import seal
 from tests.drills.outcomes import Tally
-from tests.drills.small import STAGES, WORKFLOW, Small, Trial, copies, edges, prepare
+from tests.drills.small import STAGES, WORKFLOW, Small, Trial, copies, edges
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 
-SHARES = {
-    "files": 0.40,
-    "workflows": 0.20,
-    "runs": 0.10,
-    "records": 0.08,
-    "schedules": 0.07,
-    "remotes": 0.07,
-    "urls": 0.08,
-}
+SHARES = {"files": 0.40, "workflows": 0.20, "runs": 0.10, "records": 0.08}
+SHARES |= {"schedules": 0.07, "remotes": 0.07, "urls": 0.08}
 """Of all inputs; `files` are in two tests."""
 
 READ = """\
@@ -44,11 +37,6 @@ stages:
 """
 
 PAIRS = [(dice.randrange(1, 31), dice.randrange(1, 31)) for dice in [random.Random(5)] for _ in range(50)]
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
-    return prepare(tmp_path_factory.mktemp("small"))
 
 
 def count(tries: Callable[[str], int], kind: str) -> int:
@@ -71,12 +59,9 @@ def files() -> dict[str, bytes]:
     metis = [f"30 {half}", *(" ".join(map(str, sorted(each))) for each in neighbours.values())]
     market = ["%%MatrixMarket matrix coordinate pattern general", f"30 30 {len(PAIRS)}", *lines]
     weighted = ["%%MatrixMarket matrix coordinate real general", f"30 30 {len(PAIRS)}"]
+    snap = [f"# Nodes: 30 Edges: {len(PAIRS)}", "# FromNodeId\tToNodeId"]
     texts = {
-        "snap.txt": [
-            f"# Nodes: 30 Edges: {len(PAIRS)}",
-            "# FromNodeId\tToNodeId",
-            *(x.replace(" ", "\t") for x in lines),
-        ],
+        "snap.txt": [*snap, *(line.replace(" ", "\t") for line in lines)],
         "plain.el": lines,
         "weights.wel": [f"{line} 2.5" for line in lines],
         "table.csv": [line.replace(" ", ",") for line in lines],
@@ -88,16 +73,10 @@ def files() -> dict[str, bytes]:
     }
     found = {name: "".join(f"{line}\n" for line in each).encode() for name, each in texts.items()}
     source, target = numpy.array(PAIRS, numpy.int64).T
-    for name, write in (
-        (
-            "table.parquet",
-            lambda out: parquet.write_table(pyarrow.table({"source": source, "target": target}), out),
-        ),
-        ("arrays.npz", lambda out: numpy.savez(out, source=source, target=target)),
-    ):
-        out = io.BytesIO()
-        write(out)
-        found[name] = out.getvalue()
+    table, arrays = io.BytesIO(), io.BytesIO()
+    parquet.write_table(pyarrow.table({"source": source, "target": target}), table)
+    numpy.savez(arrays, source=source, target=target)
+    found |= {"table.parquet": table.getvalue(), "arrays.npz": arrays.getvalue()}
     if shared := os.environ.get("GRAVEL_TINY_GRAPHS"):
         found |= {path.name: path.read_bytes() for path in Path(shared).iterdir() if path.is_file()}
     return found
@@ -119,10 +98,9 @@ def test_files(small: Small, tmp_path: Path, tries: Callable[[str], int], seed: 
     whole, answers = files(), {}
     (tmp_path / "whole").mkdir()
     for name, data in whole.items():
-        (tmp_path / "whole" / name).write_bytes(data)
-        answers[name] = read(
-            Trial(small, tmp_path / "cache", tally, f"whole {name}"), tmp_path / "whole" / name
-        )
+        path = tmp_path / "whole" / name
+        path.write_bytes(data)
+        answers[name] = read(Trial(small, tmp_path / "cache", tally, f"whole {name}"), path)
         # One of the files that come from elsewhere is no graph.
         assert answers[name] is not None or "GRAVEL_TINY_GRAPHS" in os.environ, (name, tally.refusals)
     for number in range(share(count(tries, "files"), part, 2)):
@@ -137,12 +115,8 @@ def test_files(small: Small, tmp_path: Path, tries: Callable[[str], int], seed: 
             data = mutate(dice, data)
         path = tmp_path / (name + suffix)
         path.write_bytes(data)
-        trial = Trial(
-            small,
-            tmp_path / "cache",
-            tally,
-            f"{'rewritten' if neutral else 'fuzzed'} {name}: {data[:2000]!r}",
-        )
+        harm = f"{'rewritten' if neutral else 'fuzzed'} {name}: {data[:2000]!r}"
+        trial = Trial(small, tmp_path / "cache", tally, harm)
         found = read(trial, path)
         tally.counts["inputs"] += 1
         tally.counts["inputs read"] += found is not None

@@ -27,17 +27,8 @@ stages:
 DAY = 86400.0
 
 
-def gravel(folder: Path, *words: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
-    if words[0] == "run":
-        words = (*words, "--cluster", "inline", "--quiet")
-    done = command(folder, *words)
-    assert done.returncode == expect, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
-
 def gc(folder: Path, *words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gravel(folder, "cache", "gc", "--json", *words).stdout)
+    found: dict[str, Any] = json.loads(command(folder, "cache", "gc", "--json", *words, expect=0).stdout)
     return found
 
 
@@ -49,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "w.yaml").write_text(WORKFLOW)
     os.utime(folder / "edges.txt", (1e9, 1e9))
     for _ in range(3):
-        gravel(folder, "run", "w.yaml")
+        command(folder, "run", "w.yaml", "--quiet", expect=0)
     return folder
 
 
@@ -131,9 +122,9 @@ def test_memos_of_what_is_gone_go(work):
 
 def test_what_was_set_aside_goes_after_its_age(work):
     cache = work / "cache"
-    gravel(work, "cache", "verify")
+    command(work, "cache", "verify", expect=0)
     next(cache.glob("data/*/column_indices/c/0")).write_bytes(b"")
-    gravel(work, "cache", "verify", expect=1)
+    command(work, "cache", "verify", expect=1)
     assert "quarantine" not in str(gc(work, "--yes")["files"])
     (place,) = (cache / "quarantine").iterdir()
     gc(work, "--quarantine-older-than", "1h", "--yes")
@@ -153,7 +144,7 @@ def test_a_run_that_cannot_be_read_keeps_what_it_may_have_used(work, harm):
         path.mkdir()
     else:
         path.write_text({"cut": text[: len(text) // 2], "empty": "", "no record": "[1]"}[harm])
-    said = gravel(work, "cache", "gc", "--yes")
+    said = command(work, "cache", "gc", "--yes", expect=0)
     assert f"the record of {path.parent.name} cannot be read" in said.stderr
     assert str(path) in said.stderr
     assert "--ignore-unreadable-runs" in said.stderr

@@ -6,7 +6,6 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -125,9 +124,7 @@ def drill(
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("cluster", ["inline", "local"])
-def test_kills_never_harm(
-    tmp_path: Path, tries: Callable[[str], int], seed: int, cluster: str, part: int
-) -> None:
+def test_kills_never_harm(tmp_path, tries, seed, cluster, part) -> None:
     number = part + PARTS * (cluster == "local")
     drill(tmp_path, share(tries("kills"), number, 2 * PARTS), f"kills {seed} {number}", cluster)
 

@@ -20,9 +20,7 @@ from tests.drills.test_killed import PARTS, drill, undisturbed
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("cluster", ["inline", "local"])
-def test_killed_drivers(
-    tmp_path: Path, tries: Callable[[str], int], seed: int, cluster: str, part: int
-) -> None:
+def test_killed_drivers(tmp_path, tries, seed, cluster, part) -> None:
     number = part + PARTS * (cluster == "local")
     kills = share(tries("kills"), number, 2 * PARTS)
     drill(tmp_path, kills, f"in memory {seed} {number}", cluster, IN_MEMORY)

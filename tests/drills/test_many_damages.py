@@ -14,7 +14,7 @@ import pytest
 from tests.drills.conftest import share
 from tests.drills.harm import HARMS, SEALED, Harm, take_modes
 from tests.drills.outcomes import Tally
-from tests.drills.small import SEARCHES, STAGES, Small, Trial, copies, prepare
+from tests.drills.small import SEARCHES, STAGES, Small, Trial, copies
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(0)]
 
@@ -23,11 +23,6 @@ PARTS = 10
 
 MAX_PIECES = 39
 """Pieces of one case; twenty on average."""
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Small:
-    return prepare(tmp_path_factory.mktemp("small"))
 
 
 def choose(dice: random.Random, sealed: bool) -> tuple[str, Harm]:
@@ -84,9 +79,7 @@ def exercise(trial: Trial, dice: random.Random, *, verify_first: bool) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_the_answer_is_right_or_refused(
-    small: Small, tmp_path: Path, tries: Callable[[str], int], seed: int, part: int
-) -> None:
+def test_the_answer_is_right_or_refused(small, tmp_path, tries, seed, part) -> None:
     """One part in ten is of records sealed again by whoever changed them; those are verified first."""
     pieces = share(tries("damage"), part, PARTS)
     dice, tally = random.Random(f"damage {seed} {part}"), Tally()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.drills.gravel import PROGRAM, command, environment
+from tests.drills.gravel import PROGRAM, environment
+from tests.drills.gravel import command as gravel
 
 WORKFLOW = """
 workflow: obstacles
@@ -41,15 +42,6 @@ def work(made: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "work"
     subprocess.run(["cp", "-a", made, folder], check=True)
     return folder
-
-
-def gravel(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command on the folder's cache; fails if it hangs or shows a traceback."""
-    if words[0] == "run":
-        words = (*words, "--cluster", "inline")
-    done = command(folder, *words)
-    assert "raceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    return done
 
 
 def remove(path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,22 @@ from gravel.pipeline.core.hardware import hardware
 from tests.pipeline.fake_stages import FAKES
 from tests.pipeline.plan.test_plan import Bench
 
-HEAVY = {
-    "numpy",
-    "zarr",
-    "dask",
-    "distributed",
-    "numba",
-    "cupy",
-    "pyarrow",
-    "matplotlib",
-    "rich",
-    "pandas",
-    "scipy",
-}
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = frozenset(
+    (
+        "numpy",
+        "zarr",
+        "dask",
+        "distributed",
+        "numba",
+        "cupy",
+        "pyarrow",
+        "matplotlib",
+        "rich",
+        "pandas",
+        "scipy",
+    )
+)
 
 
 @pytest.fixture
@@ -46,30 +51,27 @@ def plan(bench: Bench, *arguments: str) -> Result:
     return gravel("plan", str(bench.file), "--cache", str(bench.cache.root), "--backend", "cpu", *arguments)
 
 
-def script(bench: Bench, *arguments: str) -> str:
-    return f"""\
+def python(code: str, cwd: Path = ROOT, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, check=False, timeout=60, **options
+    )
+
+
+def loaded(
+    *words: str, of: Iterable[str] = HEAVY, before: str = "", cwd: Path = ROOT, **environment: str
+) -> tuple[str, set[str]]:
+    """What a command prints in a process of its own, and which of these modules it loads."""
+    code = f"""\
 import sys
-import gravel.pipeline.workflow.loader
-from tests.pipeline.fake_stages import FAKES
-gravel.pipeline.workflow.loader.known_stages = lambda: FAKES
+{before}
 from gravel.pipeline.cli import main
 try:
-    main(["plan", {str(bench.file)!r}, "--cache", {str(bench.cache.root)!r}, *{arguments!r}])
+    main({list(words)!r})
 finally:
-    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
+    print("loaded:", *sys.modules, file=sys.stderr)
 """
-
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def python(code: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        **options,
-    )
+    ended = python(code, cwd, env=os.environ | environment)
+    said, found, names = ended.stderr.partition("loaded:")
+    assert found, ended.stderr
+    return ended.stdout + said, set(of) & set(names.split())

@@ -68,17 +68,8 @@ def _stage(
         size = 1000 + sum(extent.bytes for each in extents.values() for extent in each)
         return Need(2 * size, 0, tuple(Extent(kind=kind, vertices=10, bytes=size) for kind in outputs))
 
-    return Stage(
-        name=name,
-        version=1,
-        about=f"The {name} of the tests.",
-        parameters=parameters,
-        inputs=inputs,
-        outputs=outputs,
-        run=_run,
-        estimate=estimate,
-        **more,
-    )
+    about = f"The {name} of the tests."
+    return Stage(name, 1, about, parameters, inputs, outputs, _run, estimate, **more)
 
 
 def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
@@ -95,31 +86,20 @@ def _with_vertices(parameters: TraverseParameters, vertices: Any) -> TraversePar
 
 ANY = ("EdgeList", "VertexIds", *GRAPHS, "Traversal", "Measurement", "Verification", "Report")
 
+GRAPH = Slot(("Graph",), "the graph")
+SEARCHED = {"input": Slot(GRAPHS, "the graph to search")}
+LABELLED = {"graph": GRAPH, "traversal": Slot(("Traversal",), "the labels")}
+FOUND = ("Traversal", "Measurement")
+READ, SEARCH = {"files": _files, "hidden": frozenset({"file"})}, {"with_vertices": _with_vertices}
 FAKES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
-        _stage(
-            "ingest", IngestParameters, {}, "EdgeList", "VertexIds", files=_files, hidden=frozenset({"file"})
-        ),
+        _stage("ingest", IngestParameters, {}, "EdgeList", "VertexIds", **READ),
         _stage("symmetrize", Nothing, {"input": Slot(("EdgeList",), "the edges")}, "Graph"),
-        _stage("reorder", ReorderParameters, {"input": Slot(("Graph",), "the graph")}, "Ordering"),
+        _stage("reorder", ReorderParameters, {"input": GRAPH}, "Ordering"),
         _stage("compress", CompressParameters, {"input": Slot(GRAPHS[:3], "the graph")}, "CompressedGraph"),
-        _stage(
-            "traverse",
-            TraverseParameters,
-            {"input": Slot(GRAPHS, "the graph to search")},
-            "Traversal",
-            "Measurement",
-            measures=True,
-            source_ids=_ids,
-            with_vertices=_with_vertices,
-        ),
-        _stage(
-            "verify",
-            Nothing,
-            {"graph": Slot(("Graph",), "the graph"), "traversal": Slot(("Traversal",), "the labels")},
-            "Verification",
-        ),
+        _stage("traverse", TraverseParameters, SEARCHED, *FOUND, measures=True, source_ids=_ids, **SEARCH),
+        _stage("verify", Nothing, LABELLED, "Verification"),
         _stage("report", ReportParameters, {"inputs": Slot(ANY, "what to report on", many=True)}, "Report"),
     )
 }

@@ -35,15 +35,8 @@ def current() -> dict[str, Fingerprint]:
     sources = Sources(ROOT)
     found = {}
     for name, stage in sorted(all_stages().items()):
-        parts = (
-            stage.run,
-            stage.parameters,
-            stage.source_ids,
-            stage.ids_file,
-            stage.with_vertices,
-            stage.files,
-        )
-        modules = {part.__module__ for part in parts}
+        parts = ("run", "parameters", "source_ids", "ids_file", "with_vertices", "files")
+        modules = {getattr(stage, part).__module__ for part in parts}
         if sources.path(f"gravel.stages.{name}") is not None:
             modules.add(f"gravel.stages.{name}")
         found[name] = Fingerprint(stage.version, sources.digest(*modules))

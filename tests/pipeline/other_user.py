@@ -106,21 +106,9 @@ def _as(user: int, groups: tuple[int, ...]) -> list[str]:
 
 def planted_cache(root: Path, hook: str) -> None:
     """Make a cache of another user with a job that is due each minute and names a hook."""
-    job = {
-        "format": 2,
-        "name": "planted",
-        "workflow": str(root.parent / "w.yaml"),
-        "cron": "* * * * *",
-        "zone": "UTC",
-        "created": 0.0,
-        "settings": [],
-        "arguments": ["--cluster", "inline"],
-        "jitter": 0.0,
-        "time_limit": None,
-        "hooks": ["change"],
-        "on_change": hook,
-        "id": "0" * 32,
-    }
+    job = {"format": 2, "id": "0" * 32, "name": "planted", "workflow": str(root.parent / "w.yaml")}
+    job |= {"cron": "* * * * *", "zone": "UTC", "created": 0.0, "jitter": 0.0, "time_limit": None}
+    job |= {"settings": [], "arguments": ["--cluster", "inline"], "hooks": ["change"], "on_change": hook}
     folder = root / "schedules" / "planted"
     folder.mkdir(parents=True)
     (folder / "job.json").write_text(json.dumps(job))

@@ -43,10 +43,36 @@ def graph(vertices: int = 40, seed: int = 0) -> Graph:
 
 
 def each_kind() -> list[Artifact]:
-    plain = graph()
-    columns = numpy.asarray(plain.column_indices)
-    permutation = numpy.random.default_rng(1).permutation(40).astype(numpy.uint32)
+    plain, random = graph(), numpy.random.default_rng(1)
+    columns, permutation = numpy.asarray(plain.column_indices), random.permutation(40).astype(numpy.uint32)
     shape = {"vertex_count": 40, "arc_count": plain.arc_count, "symmetric": False}
+    cpu = {"backend": "cpu", "hardware": "cpu"}
+    statistics = {"bandwidth": 3, "mean_gap": 1.5, "nested": {"list": [1, 2.0, None, True, "ä"]}}
+    ranks = {
+        "rank0/nn/row_offsets": numpy.arange(5, dtype=numpy.uint32),
+        **{"rank0/nn/column_indices": columns, "rank1/mask": columns > 7},
+        "empty": numpy.empty(0, numpy.uint16),
+    }
+    wide = columns.astype(numpy.uint64) + numpy.uint64(2**33)
+    ordered = {"row_offsets": plain.row_offsets, "column_indices": wide, "permutation": permutation}
+    generator = {"name": "rmat", "arguments": {"scale": 5, "edge_factor": 8, "seed": 1}}
+    thresholds = {"delegates": 3, "thresholds": [{"threshold": 0, "delegates": 30}]}
+    packed = {
+        "byte_offsets": numpy.arange(41, dtype=numpy.int64),
+        "stream": numpy.arange(40, dtype=numpy.uint8),
+    }
+    labels = {
+        "distance": numpy.arange(-1, 79, dtype=numpy.int32).reshape(2, 40),
+        "predecessor": numpy.arange(80, dtype=numpy.int64).reshape(2, 40),
+    }
+    three = numpy.array([3], numpy.int64)
+    checks = [[{"name": "tree", "rule": "it is one", "faults": 0, "vertices": [], "arcs": []}]]
+    levels = [{"vertices": 1, "direction": "push"}]
+    measured = {"strategy": "top_down", "searches": [{"source": 3, "milliseconds": 0.5, "levels": levels}]}
+    part = {"part": "gather", "method": "warp", "schedule": "stealing"}
+    probed = {"parts": [part], "searches": [{"source": 3, "milliseconds": [0.5], "passed": [None]}]}
+    curve = {"transport": "wire", "pattern": "meet", "points": [{"bytes": 0, "seconds": 1e-6}]}
+    counted = {"why": "the searches ran on the CPU", "totals": {"dram__bytes_read.sum": None}}
     return [
         EdgeList(source=columns, target=columns[::-1], vertex_count=40, undirected=True),
         EdgeList(source=columns, target=columns, weight=columns * 0.1, vertex_count=40, undirected=False),
@@ -54,122 +80,36 @@ def each_kind() -> list[Artifact]:
         VertexIds(first=1, vertex_count=40),
         plain,
         graph(0),
-        Ordering(
-            row_offsets=plain.row_offsets,
-            column_indices=columns.astype(numpy.uint64) + numpy.uint64(2**33),
-            deduplicated=True,
-            permutation=permutation,
-            method="rcm",
-            statistics={"bandwidth": 3, "mean_gap": 1.5, "nested": {"list": [1, 2.0, None, True, "ä"]}},
-            **shape,
-        ),
-        Partition(
-            arrays={
-                "rank0/nn/row_offsets": numpy.arange(5, dtype=numpy.uint32),
-                "rank0/nn/column_indices": columns,
-                "rank1/mask": columns > 7,
-                "empty": numpy.empty(0, numpy.uint16),
-            },
-            delegates=columns[:3],
-            ranks=2,
-            threshold=8,
-            **shape,
-        ),
+        Ordering(deduplicated=True, method="rcm", statistics=statistics, **ordered, **shape),
+        Partition(arrays=ranks, delegates=columns[:3], ranks=2, threshold=8, **shape),
         Partition(arrays={}, delegates=columns[:0], ranks=1, threshold=8, permutation=permutation, **shape),
         DistributedGraph(
-            generator={"name": "rmat", "arguments": {"scale": 5, "edge_factor": 8, "seed": 1}},
-            ranks=2,
-            threshold=8,
-            vertex_count=32,
-            arc_count=300,
-            statistics={"delegates": 3, "thresholds": [{"threshold": 0, "delegates": 30}]},
+            generator=generator, ranks=2, threshold=8, vertex_count=32, arc_count=300, statistics=thresholds
         ),
-        CompressedGraph(
-            byte_offsets=numpy.arange(41, dtype=numpy.int64),
-            stream=numpy.arange(40, dtype=numpy.uint8),
-            codec="varint",
-            deduplicated=True,
-            **shape,
-        ),
-        Traversal(
-            algorithm="bfs",
-            sources=numpy.array([3, 5], numpy.int64),
-            distance=numpy.arange(-1, 79, dtype=numpy.int32).reshape(2, 40),
-            predecessor=numpy.arange(80, dtype=numpy.int64).reshape(2, 40),
-            vertex_count=40,
-        ),
-        Traversal(
-            algorithm="bfs",
-            sources=numpy.array([3], numpy.int64),
-            vertex_count=40,
-            checks=[[{"name": "tree", "rule": "it is one", "faults": 0, "vertices": [], "arcs": []}]],
-        ),
+        CompressedGraph(codec="varint", deduplicated=True, **packed, **shape),
+        Traversal(algorithm="bfs", sources=numpy.array([3, 5], numpy.int64), vertex_count=40, **labels),
+        Traversal(algorithm="bfs", sources=three, vertex_count=40, checks=checks),
         Traversal(algorithm="components", component=columns, vertex_count=40, max_depth=3),
-        Measurement(
-            algorithm="bfs",
-            strategy="top_down",
-            reason="asked for",
-            backend="cpu",
-            hardware="cpu",
-            prepare_milliseconds=1.25,
-            searches=[{"source": 3, "milliseconds": 0.5, "levels": [{"vertices": 1, "direction": "push"}]}],
-        ),
-        Probe(
-            measure="gather",
-            backend="cpu",
-            hardware="cpu",
-            block=256,
-            repeats=3,
-            floor_milliseconds=0.0,
-            parts=[{"part": "gather", "method": "warp", "schedule": "stealing"}],
-            searches=[{"source": 3, "milliseconds": [0.5], "passed": [None]}],
-        ),
-        Links(
-            ranks=2,
-            hosts=1,
-            backend="cpu",
-            hardware="cpu",
-            total=1024,
-            curves=[{"transport": "wire", "pattern": "meet", "points": [{"bytes": 0, "seconds": 1e-6}]}],
-        ),
-        Counters(
-            strategy="top_down",
-            backend="cpu",
-            hardware="cpu",
-            searches=[{"source": 3, "milliseconds": 0.5}],
-            why="the searches ran on the CPU",
-            totals={"dram__bytes_read.sum": None},
-        ),
+        Measurement(algorithm="bfs", reason="asked for", prepare_milliseconds=1.25, **cpu, **measured),
+        Probe(measure="gather", block=256, repeats=3, floor_milliseconds=0.0, **probed, **cpu),
+        Links(ranks=2, hosts=1, total=1024, curves=[curve], **cpu),
+        Counters(**measured, **counted, **cpu),
         Verification(algorithm="bfs", checks=[{"check": "levels", "passed": True}]),
         Report(title="A report", sections=[{"kind": "figure", "svg": "<svg/>"}]),
     ]
 
 
 def recipe(name: str = "a", inputs: tuple[str, ...] = ()) -> Recipe:
-    parts = {
-        "stage": "symmetrize",
-        "version": 1,
-        "parameters": {"name": name},
-        "inputs": {"input": list(inputs)},
-        "files": {},
-        "hardware": None,
-    }
+    parts = {"stage": "symmetrize", "version": 1, "parameters": {"name": name}, "files": {}, "hardware": None}
+    parts |= {"inputs": {"input": list(inputs)}}
     return Recipe(digest(parts), parts)
 
 
 def provenance(key: str = "graph") -> dict[str, object]:
-    return {
-        "stage": "symmetrize",
-        "key": key,
-        "workflow": "small.yaml",
-        "run": "20260101-000000-small-0000",
-        "started": 1.0e9,
-        "seconds": 0.25,
-        "host": "here",
-        "user": "me",
-        "hardware": "a CPU",
-        "versions": {"python": "3.11", "gravel": "0.1.0"},
-    }
+    run = {"workflow": "small.yaml", "run": "20260101-000000-small-0000", "started": 1.0e9, "seconds": 0.25}
+    machine = {"host": "here", "user": "me", "hardware": "a CPU"}
+    versions = {"python": "3.11", "gravel": "0.1.0"}
+    return {"stage": "symmetrize", "key": key, **run, **machine, "versions": versions}
 
 
 def publish(

@@ -54,27 +54,12 @@ def tree(tmp_path) -> Path:
 
 
 def test_everything_that_a_stage_leads_to_is_found(tree):
-    assert Sources(tree).closure("gravel.stages.search") == [
-        "gravel.kernels",
-        "gravel.kernels.lazy",
-        "gravel.kernels.orders",
-        "gravel.kernels.orders.degree",
-        "gravel.kernels.registry",
-        "gravel.kernels.walk",
-        "gravel.kernels.walk.fast",
-        "gravel.kernels.walk.inner",
-        "gravel.kernels.walk.inner.fast_cpu",
-        "gravel.kernels.walk.inner.fast_cuda",
-        "gravel.stages",
-        "gravel.stages.search",
-        "kernels/walk/fast.cu",
-        "kernels/walk/fast.cuh",
-    ]
-    assert Sources(tree).closure("gravel.stages.other") == [
-        "gravel.stages",
-        "gravel.stages.other",
-        "gravel.stages.shared",
-    ]
+    walk = ("walk", "walk.fast", "walk.inner", "walk.inner.fast_cpu", "walk.inner.fast_cuda")
+    kernels = [f"gravel.kernels.{name}" for name in ("lazy", "orders", "orders.degree", "registry", *walk)]
+    code = ["gravel.stages", "gravel.stages.search", "kernels/walk/fast.cu", "kernels/walk/fast.cuh"]
+    assert Sources(tree).closure("gravel.stages.search") == ["gravel.kernels", *kernels, *code]
+    others = ["gravel.stages", "gravel.stages.other", "gravel.stages.shared"]
+    assert Sources(tree).closure("gravel.stages.other") == others
     # The list of all stages is no reason to depend on all of them.
     assert Sources(tree).closure("gravel.stages.stage") == ["gravel.stages", "gravel.stages.stage"]
 
@@ -141,18 +126,9 @@ def test_cosmetic_changes_of_cuda_do_not_count():
 
 
 def test_each_kind_of_difference_is_told_with_the_cure():
-    stored = {
-        "same": Fingerprint(1, "a"),
-        "changed": Fingerprint(1, "a"),
-        "raised": Fingerprint(1, "a"),
-        "gone": Fingerprint(1, "a"),
-    }
-    now = {
-        "same": Fingerprint(1, "a"),
-        "changed": Fingerprint(1, "b"),
-        "raised": Fingerprint(2, "b"),
-        "new": Fingerprint(1, "a"),
-    }
+    stored = dict.fromkeys(("same", "changed", "raised", "gone"), Fingerprint(1, "a"))
+    now = dict.fromkeys(("same", "new"), Fingerprint(1, "a"))
+    now |= {"changed": Fingerprint(1, "b"), "raised": Fingerprint(2, "b")}
     faults = compare(stored, now)
     assert len(faults) == 4
     assert all(ACCEPT in fault for fault in faults)

@@ -12,7 +12,7 @@ import pytest
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
-from tests.pipeline.test_gpu_rank_groups import gravel, outputs
+from tests.pipeline.test_gpu_rank_groups import outputs, run
 from tests.pipeline.test_gpu_transports import FLAG, traverse_losing_a_rank
 from tests.pipeline.workers.test_cluster import children
 
@@ -61,13 +61,6 @@ COMPONENTS = """
   quiet:  {stage: traverse, input: split, algorithm: components, backend: cuda, output: checks}
   passed: {stage: verify, graph: split, traversal: quiet}
 """
-
-
-def run(tmp_path: Path, text: str, ranks: int) -> Path:
-    file, root = tmp_path / "distributed.yaml", tmp_path / "cache"
-    file.write_text(text.replace("RANKS", str(ranks)))
-    assert gravel("run", str(file), "--cache", str(root), "--cluster", "cuda", "--backend", "cuda") == 0
-    return root
 
 
 @pytest.fixture
@@ -120,9 +113,7 @@ def test_components_are_those_of_the_whole_graph(tmp_path: Path, gpus: int) -> N
         assert measured.searches[0]["exchange"]["rounds"] > 0
 
 
-def test_a_killed_rank_costs_a_retry(
-    tmp_path: Path, gpus: int, nccl: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_rank_costs_a_retry(tmp_path, gpus, nccl, monkeypatch) -> None:
     if gpus < 2:
         pytest.skip("two ranks take two GPUs")
     monkeypatch.setenv(FLAG, str(tmp_path / "lost"))

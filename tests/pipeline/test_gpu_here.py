@@ -63,9 +63,7 @@ def test_a_run_here_finds_what_a_worker_finds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["here", "quickstart", "orderings"])
-def test_every_kernel_of_it_was_compiled_ahead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_every_kernel_of_it_was_compiled_ahead(tmp_path, monkeypatch, name) -> None:
     file = WORKFLOWS / f"{name}.yaml"
     if name == "here":
         file = tmp_path / "here.yaml"
@@ -81,9 +79,7 @@ def test_every_kernel_of_it_was_compiled_ahead(
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_that_was_run_ahead_compiles_nothing_again(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_operation_that_was_run_ahead_compiles_nothing_again(name, monkeypatch) -> None:
     from cupy.cuda import compiler
 
     run_ahead(PREFIX + name)

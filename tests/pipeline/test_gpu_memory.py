@@ -29,9 +29,7 @@ def test_what_comes_to_the_host_is_what_the_device_has(count: int) -> None:
     assert bool((on_device(host) == there).all())
 
 
-def test_a_workflow_reads_on_the_gpu_what_the_gpu_made(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_workflow_reads_on_the_gpu_what_the_gpu_made(tmp_path, monkeypatch) -> None:
 
     from gravel.kernels.placement import device_copies
     from tests.drills.gravel import Gravel

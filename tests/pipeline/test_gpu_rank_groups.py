@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.pipeline.cli import main
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
+from tests.pipeline.workers.test_partition_cluster import gravel
 
 pytestmark = pytest.mark.gpu
 
@@ -28,26 +28,26 @@ stages:
 """
 
 
-def gravel(*words: str) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main.main(list(words))
-    return int(stop.value.code or 0)
-
-
 def outputs(root: Path, entry: str) -> tuple[Any, ...]:
     _, record = find_run(root, None)
     (stage,) = [each for each in record["stages"] if each["key"] == entry]
     return tuple(Cache(root).open(name) for name in stage["outputs"])
 
 
+def run(tmp_path: Path, text: str, ranks: int) -> Path:
+    """Run a workflow on workers of dask-cuda; returns its cache."""
+    file, root = tmp_path / "gpus.yaml", tmp_path / "cache"
+    file.write_text(text.replace("RANKS", str(ranks)))
+    assert gravel("run", str(file), "--cache", str(root), "--cluster", "cuda", "--backend", "cuda") == 0
+    return root
+
+
 def test_gpus_of_this_host_work_together(tmp_path: Path) -> None:
     cupy = pytest.importorskip("cupy")
     pytest.importorskip("dask_cuda")
     count = cupy.cuda.runtime.getDeviceCount()
-    file, root = tmp_path / "gangs.yaml", tmp_path / "cache"
     links = f"  links: {{stage: links, ranks: {count}, largest: 1MiB}}\n" if count > 1 else ""
-    file.write_text(WORKFLOW.replace("RANKS", str(max(2, count))) + links)
-    assert gravel("run", str(file), "--cache", str(root), "--cluster", "cuda", "--backend", "cuda") == 0
+    root = run(tmp_path, WORKFLOW + links, max(2, count))
     one, alone = outputs(root, "one")
     dealt, measured = outputs(root, "dealt")
     assert numpy.array_equal(one.distance, dealt.distance)

@@ -14,7 +14,7 @@ import pytest
 
 from gravel.stages.traverse import STAGE, traverse
 from tests.directions import same_levels
-from tests.pipeline.test_gpu_rank_groups import gravel, outputs
+from tests.pipeline.test_gpu_rank_groups import outputs, run
 from tests.pipeline.workers.test_cluster import children
 
 pytestmark = pytest.mark.gpu
@@ -57,15 +57,8 @@ def gpus() -> int:
     return int(cupy.cuda.runtime.getDeviceCount())
 
 
-def run(tmp_path: Path, ranks: int) -> Path:
-    file, root = tmp_path / "transports.yaml", tmp_path / "cache"
-    file.write_text(WORKFLOW.replace("RANKS", str(ranks)))
-    assert gravel("run", str(file), "--cache", str(root), "--cluster", "cuda", "--backend", "cuda") == 0
-    return root
-
-
 def test_transports_find_the_same(tmp_path: Path, gpus: int) -> None:
-    root = run(tmp_path, gpus)
+    root = run(tmp_path, WORKFLOW, gpus)
     (peer, one), (nccl, other) = outputs(root, "peer"), outputs(root, "nccl")
     assert numpy.array_equal(peer.distance, nccl.distance)
     assert numpy.array_equal(peer.predecessor, nccl.predecessor)
@@ -111,7 +104,7 @@ def test_a_killed_rank_costs_a_retry(tmp_path: Path, gpus: int, monkeypatch: pyt
     monkeypatch.setattr(
         "gravel.stages.traverse.STAGE", dataclasses.replace(STAGE, run=traverse_losing_a_rank)
     )
-    root = run(tmp_path, 2)
+    root = run(tmp_path, WORKFLOW, 2)
     assert (tmp_path / "lost").exists()
     (peer, _), (nccl, _) = outputs(root, "peer"), outputs(root, "nccl")
     assert numpy.array_equal(peer.distance, nccl.distance)

@@ -85,14 +85,6 @@ def test_a_file_more_and_a_file_changed_are_read_alone():
     assert run()["why"][-1] == "8 pieces: 8 cached, 0 read"
 
 
-def test_a_new_file_is_noticed_though_the_plan_is_cached():
-    for _ in range(3):
-        stage = run()
-    assert stage["state"] == "cached"
-    write(8, "8 9\n")
-    assert run()["state"] == "computed"
-
-
 def test_order_and_place_of_files_are_no_part_of_the_result():
     first = run()
     names = [f"parts/part-{number}.txt" for number in (3, 1, 7, 0, 2, 6, 5, 4)]

@@ -127,45 +127,35 @@ def add(context: Any, parameters: Tiny, inputs: tuple[Any, ...]) -> Graph:
         else:
             gathered = context.rank_group(meet, list(range(parameters.ranks)))
         total += sum(gathered[-1])
-    return Graph(
-        row_offsets=numpy.array([0, total], dtype=numpy.int64),
-        column_indices=numpy.zeros(0, numpy.uint32),
-        vertex_count=1,
-        arc_count=0,
-        symmetric=True,
-        deduplicated=True,
-    )
+    return graph_of(numpy.array([0, total], dtype=numpy.int64))
+
+
+def graph_of(row_offsets: Any) -> Graph:
+    """A graph that is nothing but an array."""
+    about = {"vertex_count": 1, "arc_count": 0, "symmetric": True, "deduplicated": True}
+    return Graph(row_offsets=row_offsets, column_indices=numpy.zeros(0, numpy.uint32), **about)
+
+
+def measurement(context: Any, *searches: dict[str, Any]) -> Measurement:
+    """What a stage noted, as the measurement of nothing."""
+    about = {"algorithm": "none", "strategy": "none", "reason": "test", "hardware": "test"}
+    backend = context.machine.backend
+    return Measurement(**about, backend=backend, prepare_milliseconds=0.0, searches=list(searches))
 
 
 def measure(context: Any, parameters: Tiny, inputs: tuple[Any, ...]) -> Measurement:
     """Note when it ran and with how many threads."""
     began = time.time()
     misbehave(context, parameters)
-    return Measurement(
-        algorithm="none",
-        strategy="none",
-        reason="test",
-        backend=context.machine.backend,
-        hardware="test",
-        prepare_milliseconds=0.0,
-        searches=[{"began": began, "ended": time.time(), "threads": context.machine.threads}],
-    )
+    return measurement(context, {"began": began, "ended": time.time(), "threads": context.machine.threads})
 
 
 def devices(context: Any, parameters: Tiny, inputs: tuple[Any, ...]) -> Measurement:
     """Note which GPUs the worker sees, and when."""
     began = time.time()
     misbehave(context, parameters)
-    seen = {"mask": os.environ.get("CUDA_VISIBLE_DEVICES"), "began": began, "ended": time.time()}
-    return Measurement(
-        algorithm="none",
-        strategy="none",
-        reason="test",
-        backend=context.machine.backend,
-        hardware="test",
-        prepare_milliseconds=0.0,
-        searches=[seen | {"device_memory": context.machine.device_memory}],
-    )
+    seen = {"mask": os.environ.get("CUDA_VISIBLE_DEVICES"), "device_memory": context.machine.device_memory}
+    return measurement(context, seen | {"began": began, "ended": time.time()})
 
 
 def estimate(parameters: Tiny, extents: Any, machine: Machine) -> Need:
@@ -194,17 +184,9 @@ def stage_run(
     key: str, stage: Stage, *inputs: str, keep: bool = True, forced: bool = False, **parameters: Any
 ) -> StageRun:
     """One run, its inputs given as keys (their first output is read)."""
-    return StageRun(
-        key=key,
-        entry=key.split("[")[0],
-        stage=stage,
-        parameters=Tiny(**parameters),
-        inputs={"inputs": tuple(InputRef(name, 0) for name in inputs)} if stage.inputs else {},
-        coordinates={},
-        keep=keep,
-        forced=forced,
-        location=Location("tiny.yaml", 1, 1),
-    )
+    refs = {"inputs": tuple(InputRef(name, 0) for name in inputs)} if stage.inputs else {}
+    given, place = stage.parameters(**parameters), Location("tiny.yaml", 1, 1)
+    return StageRun(key, key.split("[")[0], stage, given, refs, {}, keep, forced, place)
 
 
 def plan_of(*runs: StageRun) -> Plan:

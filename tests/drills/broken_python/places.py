@@ -17,43 +17,20 @@ from typing import Any, cast
 
 from tests.kernels.tree_copy import ROOT
 
+KERNELS = ("sssp", "distances", "betweenness", "point_to_point", "strong_components")
+PIPELINE = ("store", "scheduler", "trust")
 ROOMS = (
-    "kernels/sssp",
-    "kernels/distances",
-    "kernels/betweenness",
-    "kernels/point_to_point",
-    "kernels/strong_components",
-    "stages/measuring",
-    "gravel",
-    "pipeline/store",
-    "pipeline/scheduler",
-    "pipeline/trust",
-)
+    *(f"kernels/{room}" for room in KERNELS), "stages/measuring", "gravel",
+    *(f"pipeline/{room}" for room in PIPELINE),
+)  # fmt: skip
 
 _OTHER: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Add,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Add,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.BitXor: ast.BitOr,
-}
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or,
+    ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Add, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitOr,
+}  # fmt: skip
 
 
 _LEFT = ("annotation", "returns", "decorator_list", "bases")
@@ -99,12 +76,11 @@ def drawn(seed: int, count: int, rooms: Sequence[str] = ROOMS) -> list[Place]:
     A place is ranked by what it is and not by where it lies, so that code around it may change.
     """
     files = sorted(path for room in rooms for path in (ROOT / room).rglob("*.py"))
+    linked = {"pipeline", "stages", "kernels", "docs"}
     places = [
         place
         for path in files
-        if not any(
-            part in ("pipeline", "stages", "kernels", "docs") for part in path.relative_to(ROOT).parts[1:-1]
-        )
+        if not linked & {*path.relative_to(ROOT).parts[1:-1]}
         for place in places_of(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
     ]
     return sorted(places, key=lambda place: (place.rank(seed), place.file, place.line, place.column))[:count]
@@ -122,16 +98,8 @@ def places_of(file: str, text: str) -> Iterator[Place]:
         new = ast.unparse(changed)
         if isinstance(changed, ast.expr):
             new = f"({new})"
-        yield Place(
-            file,
-            function,
-            node.lineno,
-            node.col_offset,
-            node.end_lineno,
-            node.end_col_offset,
-            " ".join(b"\n".join(old).decode().split()),
-            new,
-        )
+        where = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset)
+        yield Place(file, function, *where, " ".join(b"\n".join(old).decode().split()), new)
 
 
 def _changes(node: ast.AST, names: tuple[str, ...], inside: bool = False) -> Iterator[Change]:

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -24,43 +25,37 @@ def cache(tmp_path) -> Cache:
     return Cache(tmp_path)
 
 
-def call(command: object, *arguments: str) -> Result:
-    result = CliRunner().invoke(command, arguments, standalone_mode=False)  # type: ignore[arg-type]
+def call(command: Any, *arguments: str) -> Result:
+    result = CliRunner().invoke(command, arguments, standalone_mode=False)
     if result.exception is not None:
         raise result.exception
     return result
 
 
+def told(cache: Cache, *words: str) -> str:
+    command = show_command if words[0] == "show" else cache_command
+    return call(command, *words[words[0] == "show" :], "--cache", str(cache.root)).output
+
+
 def run_record(cache: Cache, stages: list[dict[str, object]]) -> Path:
     folder = cache.root / "runs" / "20260101-000000-small-0000"
     folder.mkdir(parents=True)
-    body = {
-        "run": folder.name,
-        "state": "done",
-        "workflow": {},
-        "stages": stages,
-        "recipes": [],
-        "artifacts": [],
-    }
-    (folder / "run.json").write_text(json.dumps(whole(body)))
+    body = {"run": folder.name, "state": "done", "workflow": {}, "stages": stages}
+    (folder / "run.json").write_text(json.dumps(whole(body | {"recipes": [], "artifacts": []})))
     return folder
 
 
 def test_ls(cache):
     records = [publish(cache, graph(vertices, seed=1), str(vertices)) for vertices in (4000, 10, 300)]
-    text = call(cache_command, "ls", "--cache", str(cache.root)).output
+    text = told(cache, "ls")
     lines = text.splitlines()
     assert [line.split()[0] for line in lines[1:4]] == [record.id[:12] for record in records]
     assert "graph of small.yaml" in lines[1]
     assert lines[-1].startswith("3 artifacts")
-    found = json.loads(
-        call(cache_command, "ls", "--cache", str(cache.root), "--sort", "size", "--reverse", "--json").output
-    )
+    found = json.loads(told(cache, "ls", "--sort", "size", "--reverse", "--json"))
     assert [entry["id"] for entry in found] == [records[index].id for index in (0, 2, 1)]
     assert found[0]["recipe"] == recipe("4000").digest
-    assert call(cache_command, "ls", "--cache", str(cache.root), "--kind", "traversal").output.startswith(
-        "id"
-    )
+    assert told(cache, "ls", "--kind", "traversal").startswith("id")
 
 
 def test_verify_exits_1_for_damage(cache):
@@ -77,14 +72,14 @@ def test_verify_exits_1_for_damage(cache):
 
 def test_gc_is_a_dry_run(cache):
     record = publish(cache, graph())
-    text = call(cache_command, "gc", "--cache", str(cache.root)).output
+    text = told(cache, "gc")
     assert record.id[:12] in text
     assert "would remove 1 artifacts" in text
     assert cache.check(record.id) is None
-    text = call(cache_command, "gc", "--cache", str(cache.root), "--yes").output
+    text = told(cache, "gc", "--yes")
     assert any(line.startswith("removed 1 artifacts") for line in text.splitlines())
     assert cache.list() == []
-    body = json.loads(call(cache_command, "gc", "--cache", str(cache.root), "--json").output)
+    body = json.loads(told(cache, "gc", "--json"))
     assert body["removed"] == {}
 
 
@@ -103,11 +98,11 @@ def test_sizes_and_ages():
 def test_show_tells_of_every_kind(cache, position):
     artifact = each_kind()[position]
     record = publish(cache, artifact)
-    text = call(show_command, record.id[:8], "--cache", str(cache.root)).output
+    text = told(cache, "show", record.id[:8])
     assert text.startswith(f"{type(artifact).__name__} {record.id}\n")
     for name in record.arrays:
         assert name in text
-    (body,) = json.loads(call(show_command, record.id, "--cache", str(cache.root), "--json").output)
+    (body,) = json.loads(told(cache, "show", record.id, "--json"))
     assert body["attributes"] == record.attributes
     assert body["arrays"].keys() == record.arrays.keys()
 
@@ -116,12 +111,12 @@ def test_show_tells_the_whole_chain(cache):
     edges = publish(cache, graph(seed=1), "edges")
     middle = publish(cache, graph(seed=2), "middle", inputs=(edges.id,))
     last = publish(cache, graph(seed=3), "last", inputs=(middle.id, edges.id))
-    text = call(show_command, last.id[:10], "--cache", str(cache.root)).output
+    text = told(cache, "show", last.id[:10])
     for expected in ("symmetrize version 1", "small.yaml", "on here", "python 3.11", "a CPU", "user: me"):
         assert expected in text
     assert text.count(edges.id[:12]) == 2
     assert "(as above)" in text
-    (body,) = json.loads(call(show_command, last.id, "--cache", str(cache.root), "--json").output)
+    (body,) = json.loads(told(cache, "show", last.id, "--json"))
     assert body["inputs"][0]["inputs"][0]["id"] == edges.id
     assert body["provenance"]["host"] == "here"
     assert body["recipe"]["version"] == 1
@@ -129,7 +124,7 @@ def test_show_tells_the_whole_chain(cache):
     collect(cache, delete=True)
     publish(cache, graph(seed=3), "last", inputs=(middle.id, edges.id))
     digest = recipe("last", (middle.id, edges.id)).digest
-    assert "not in the cache any more" in call(show_command, digest[:9], "--cache", str(cache.root)).output
+    assert "not in the cache any more" in told(cache, "show", digest[:9])
 
 
 def test_show_finds_stage_runs(cache):
@@ -146,7 +141,7 @@ def test_show_finds_stage_runs(cache):
     run = run_record(cache, stages).name
 
     def show(*names: str) -> str:
-        return call(show_command, *names, "--cache", str(cache.root)).output
+        return told(cache, "show", *names)
 
     assert records[0].id in show("ordered[order=rcm]")
     assert records[1].id in show("ordered[order=d")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.cli import COMMANDS
+from tests.pipeline.cli.test_first_steps import command
 from tests.pipeline.cli.test_run import gravel
 
 WORKFLOW = """\
@@ -35,22 +33,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ask(folder: Path, *words: str, shell: str = "zsh") -> list[str]:
     """Ask as a shell does, in a process of its own; the last word is the one to complete."""
-    environment = {
-        "COMP_WORDS": " ".join(words),
-        "COMP_CWORD": str(len(words) - 1),
-        "_GRAVEL_COMPLETE": f"{shell}_complete",
-    }
-    if shell == "fish":
-        environment["COMP_CWORD"] = words[-1]
-    ran = subprocess.run(
-        [shutil.which("gravel") or "gravel"],
-        env=os.environ | environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stderr == ""
+    word = words[-1] if shell == "fish" else str(len(words) - 1)
+    asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": word, "_GRAVEL_COMPLETE": f"{shell}_complete"}
+    ran = command(cwd=folder, **asked)
+    assert (ran.returncode, ran.stderr) == (0, "")
     lines = ran.stdout.splitlines()
     if shell == "fish":
         return [line.partition(",")[2].partition("\t")[0] for line in lines]
@@ -119,10 +105,8 @@ def test_bash_completes_words_with_an_equals_sign(folder: Path) -> None:
     # At `=` bash begins another word, and replaces that alone.
     assert bash(folder, f"{where} order=", f"{where} order =", 5) == ["original", "degree"]
     assert bash(folder, f"{where} order=d", f"{where} order = d", 6) == ["degree"]
-    assert bash(folder, f"{where} order=degree --only ", f"{where} order = degree --only ''", 8) == [
-        "edges",
-        "graph",
-    ]
+    found = bash(folder, f"{where} order=degree --only ", f"{where} order = degree --only ''", 8)
+    assert found == ["edges", "graph"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -130,38 +114,3 @@ def test_each_shell_gets_its_script(shell: str) -> None:
     script = gravel("completion", shell).stdout
     assert f"_GRAVEL_COMPLETE={shell}_complete" in script
     assert f"gravel completion {shell}" in script
-
-
-def test_completion_imports_nothing_heavy(folder: Path) -> None:
-    code = """\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main([])
-finally:
-    names = {"numpy", "zarr", "dask", "numba", "pydantic", "rich", "matplotlib", "pyarrow"}
-    print("heavy:", sorted(names & {each.split(".")[0] for each in sys.modules}), file=sys.stderr)
-"""
-    asked = {
-        "COMP_WORDS": "gravel run roads.yaml --only ",
-        "COMP_CWORD": "4",
-        "_GRAVEL_COMPLETE": "bash_complete",
-    }
-    ran = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
-    assert ran.stdout.splitlines() == ["plain,edges", "plain,graph"]
-    assert "heavy: []" in ran.stderr
-
-
-def test_the_first_word_imports_no_verb(folder: Path) -> None:
-    code = """\
-import sys
-from gravel.pipeline.cli import main, COMMANDS
-try:
-    main([])
-finally:
-    print([each for each in COMMANDS if f"gravel.pipeline.cli.{each}" in sys.modules], file=sys.stderr)
-"""
-    asked = {"COMP_WORDS": "gravel ", "COMP_CWORD": "1", "_GRAVEL_COMPLETE": "bash_complete"}
-    ran = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, capture_output=True, text=True)
-    assert len(ran.stdout.splitlines()) == len(COMMANDS)
-    assert ran.stderr.strip() == "[]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from tests.pipeline.cli_case import bench, gravel
@@ -12,16 +13,8 @@ __all__ = ["bench"]
 
 def test_dag_as_a_tree(bench: Bench) -> None:
     bench.run(bench.plan())
-    result = gravel(
-        "dag",
-        str(bench.file),
-        "--cache",
-        str(bench.cache.root),
-        "--where",
-        "order=rcm",
-        "--where",
-        "layout=csr",
-    )
+    where = ("--where", "order=rcm", "--where", "layout=csr")
+    result = gravel("dag", str(bench.file), "--cache", str(bench.cache.root), *where)
     assert result.stdout.splitlines() == [
         "edges (ingest) [cached]",
         "└─ graph (symmetrize) [cached]",
@@ -42,8 +35,6 @@ def test_dag_of_entries(bench: Bench) -> None:
 
 
 def test_dag_as_svg_and_dot(bench: Bench, tmp_path: Path) -> None:
-    import xml.etree.ElementTree as ElementTree
-
     plan = bench.plan()
     for name in ("out.svg", "out.dot"):
         target = tmp_path / name

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.cli.diff import _lines
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.comparison import compare_runs, figures
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Measurement, Verification
 from tests.pipeline.cli.test_run import file, gravel, look, run
+from tests.pipeline.cli_case import loaded
 from tests.pipeline.samples import publish
 
 __all__ = ["file"]
@@ -131,7 +134,7 @@ def test_the_twenty_most_important_differences_come_first(file: Path):
     assert "more[by=9]" in every
 
 
-def test_a_run_beside_itself(file: Path):
+def test_a_run_beside_itself_and_one_that_is_not_there(file: Path):
     run(file)
     run(file, "--set", "value=5")
     first, second = names(file)
@@ -140,28 +143,14 @@ def test_a_run_beside_itself(file: Path):
         f"both are the run {second}: a run does not differ from itself",
         f"compare it with another one, for example: gravel diff {first} {second}",
     ]
-
-
-def test_an_unknown_run(file: Path):
-    run(file)
-    from gravel.pipeline.core.errors import RequestError
-
     with pytest.raises(RequestError, match="there is no run 'nothing'"):
         diff(file, "last", "nothing")
 
 
 def measurement(*searches: tuple[float, int, int]) -> Measurement:
-    return Measurement(
-        algorithm="bfs",
-        strategy="top_down",
-        reason="",
-        backend="cpu",
-        hardware="a CPU",
-        prepare_milliseconds=1.5,
-        searches=[
-            {"milliseconds": ms, "edges": edges, "arcs": arcs, "levels": {}} for ms, edges, arcs in searches
-        ],
-    )
+    about = {"algorithm": "bfs", "strategy": "top_down", "reason": "", "backend": "cpu", "hardware": "a CPU"}
+    made = [{"milliseconds": ms, "edges": edges, "arcs": arcs, "levels": {}} for ms, edges, arcs in searches]
+    return Measurement(**about, prepare_milliseconds=1.5, searches=made)
 
 
 def test_figures_of_measurements_and_verifications(tmp_path: Path):
@@ -169,25 +158,19 @@ def test_figures_of_measurements_and_verifications(tmp_path: Path):
     times = publish(cache, measurement((1.0, 10**6, 2 * 10**6), (2.0, 10**6, 2 * 10**6), (8.0, 0, 0)), "m")
     told = dict(figures(cache.describe(times.id)))
     assert told["median ms"] == 2.0
-    assert told["median GTEPS (distinct edges)"] == 0.75, (
-        "of 1 and 0.5; a search that reached nothing has no rate"
-    )
+    # Of 1 and 0.5; a search that reached nothing has no rate.
+    assert told["median GTEPS (distinct edges)"] == 0.75
     assert told["median G stored arcs/s"] == 1.5
     assert (told["searches"], told["prepare ms"]) == (3, 1.5)
     empty = publish(cache, measurement(), "n")
     assert dict(figures(cache.describe(empty.id)))["median GTEPS (distinct edges)"] is None
     checks = [{"check": "levels", "passed": True}, {"check": "tree", "passed": False}]
     verified = publish(cache, Verification(algorithm="bfs", checks=checks, skipped=["sources"]), "v")
-    assert dict(figures(cache.describe(verified.id))) == {
-        "check levels": "passed",
-        "check tree": "FAILED",
-        "check sources": "not made",
-    }
+    told = {"check levels": "passed", "check tree": "FAILED", "check sources": "not made"}
+    assert dict(figures(cache.describe(verified.id))) == told
 
 
 def test_rates_are_compared_in_per_cent(tmp_path: Path):
-    from gravel.pipeline.cli.diff import _lines
-
     cache = Cache(tmp_path)
     records = []
     for position, ms in enumerate((1.0, 2.0)):
@@ -195,30 +178,16 @@ def test_rates_are_compared_in_per_cent(tmp_path: Path):
         one = {"key": "bfs", "entry": "bfs", "stage": "traverse", "state": "computed", "seconds": ms / 2}
         one |= {"outputs": [made.id], "recipe": None, "error": None}
         workflow = {"path": "w.yaml", "parameters": {}, "matrix": {}}
-        records.append(
-            {"run": f"r{position}", "state": "done", "seconds": 1.0, "stages": [one], "workflow": workflow}
-        )
+        run = {"run": f"r{position}", "state": "done", "seconds": 1.0}
+        records.append(run | {"stages": [one], "workflow": workflow})
     lines = list(_lines(compare_runs(cache, *records)))
     assert "  median GTEPS (distinct edges)  1 -> 0.5  (-50.0%)" in lines
     assert lines[-2:] == ["times of 1 of 1 stage runs differ", "  bfs  0.50 s -> 1.00 s  (+100.0%)"]
 
 
 def test_a_comparison_imports_nothing_heavy(file: Path):
-    import subprocess
-    import sys
-
-    from tests.pipeline.cli_case import HEAVY
-
     run(file)
     run(file, "--set", "value=5")
-    code = f"""\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["diff", {names(file)[0]!r}, "last", "--cache", {str(file.parent / "cache")!r}])
-finally:
-    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
-"""
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "parameter value  1 -> 5" in ended.stdout, ended.stderr
-    assert "heavy: []" in ended.stderr
+    told, heavy = loaded("diff", names(file)[0], "last", "--cache", str(file.parent / "cache"))
+    assert "parameter value  1 -> 5" in told
+    assert not heavy

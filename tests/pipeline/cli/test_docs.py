@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from click.testing import CliRunner
 
@@ -38,17 +35,3 @@ def test_a_copy_without_pages_says_so(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(docs, "FOLDER", tmp_path)
     with pytest.raises(RequestError, match="no pages"):
         docs.pages()
-
-
-def test_it_imports_nothing_heavy() -> None:
-    heavy = {"numpy", "dask", "zarr", "pydantic", "rich"}
-    program = f"""
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["docs", "cache"])
-except SystemExit as end:
-    assert not end.code
-assert not {heavy} & sys.modules.keys(), sorted({heavy} & sys.modules.keys())
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.DEVNULL, timeout=60)

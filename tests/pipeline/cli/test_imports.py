@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
+from gravel.pipeline.cli import COMMANDS
 from gravel.pipeline.core.hardware import FAKE
 from gravel.stages.stage import all_stages
-from tests.pipeline.cli_case import HEAVY, bench, python, script
+from tests.pipeline.cli_case import HEAVY, bench, loaded, python
 from tests.pipeline.plan.test_plan import Bench
 
 __all__ = ["bench"]
@@ -18,32 +18,32 @@ SLOW = HEAVY - {"numpy"}
 """Without what looks into a file of edges, and divides a generator's among ranks."""
 
 
+FAKE_STAGES = """\
+from gravel.pipeline.workflow import loader
+from tests.pipeline.fake_stages import FAKES
+loader.known_stages = lambda: FAKES
+"""
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_a_plan_imports_nothing_heavy(bench: Bench, full: bool) -> None:
     found = bench.plan()
     if full:
         bench.run(found)
-    ended = python(script(bench, "--backend", "cpu"))
-    assert ended.returncode == 0, ended.stderr
-    assert ("24 cached" if full else "1 will run") in ended.stdout
-    assert "heavy: []" in ended.stderr
+    words = ("plan", str(bench.file), "--cache", str(bench.cache.root), "--backend", "cpu")
+    told, heavy = loaded(*words, before=FAKE_STAGES)
+    assert ("24 cached" if full else "1 will run") in told
+    assert not heavy
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
 @pytest.mark.parametrize("workflow", ["quickstart", "orderings"])
 def test_a_plan_of_a_workflow_imports_nothing_heavy(tmp_path: Path, workflow: str, backend: str) -> None:
     """The real stages and the strategies that they validate against stay light, too."""
-    code = f"""\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["plan", "workflows/{workflow}.yaml", "--cache", {str(tmp_path)!r}, "--backend", {backend!r}])
-finally:
-    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {HEAVY!r}), file=sys.stderr)
-"""
-    ended = python(code, env={**os.environ, FAKE: "1x80GiB"})
-    assert f"backend: {backend}" in ended.stdout, ended.stderr
-    assert "heavy: []" in ended.stderr
+    words = ("plan", f"workflows/{workflow}.yaml", "--cache", str(tmp_path), "--backend", backend)
+    told, heavy = loaded(*words, **{FAKE: "1x80GiB"})
+    assert f"backend: {backend}" in told
+    assert not heavy
 
 
 def test_only_the_stages_that_a_workflow_names_are_imported(tmp_path: Path) -> None:
@@ -52,18 +52,10 @@ def test_only_the_stages_that_a_workflow_names_are_imported(tmp_path: Path) -> N
         "stages:\n  edges: {stage: ingest, source: {path: {vertices: 9}}}\n"
         "  graph: {stage: symmetrize, input: edges}\n"
     )
-    code = f"""\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["plan", {str(workflow)!r}, "--cache", {str(tmp_path / "cache")!r}])
-finally:
-    loaded = [name for name in sys.modules if name.startswith("gravel.stages.")]
-    print(*sorted(name for name in loaded if hasattr(sys.modules[name], "STAGE")), file=sys.stderr)
-"""
-    ended = python(code)
-    assert "1 will run, 1 waits" in ended.stdout, ended.stdout + ended.stderr
-    assert ended.stderr.split() == ["gravel.stages.ingest", "gravel.stages.symmetrize"]
+    stages = {stage.run.__module__ for stage in all_stages().values()}
+    told, found = loaded("plan", str(workflow), "--cache", str(tmp_path / "cache"), of=stages)
+    assert "1 will run, 1 waits" in told
+    assert found == {"gravel.stages.ingest", "gravel.stages.symmetrize"}
 
 
 def test_a_stage_has_the_name_of_its_module() -> None:
@@ -73,17 +65,9 @@ def test_a_stage_has_the_name_of_its_module() -> None:
 
 
 def test_help_imports_next_to_nothing() -> None:
-    code = """\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["--help"])
-finally:
-    print("pydantic" in sys.modules, "ruamel.yaml" in sys.modules, file=sys.stderr)
-"""
-    ended = python(code)
-    assert "Commands:" in ended.stdout
-    assert ended.stderr.split() == ["False", "False"]
+    told, found = loaded("--help", of=["pydantic", "ruamel.yaml"])
+    assert "Commands:" in told
+    assert not found
 
 
 def test_no_statement_of_a_stage_imports_anything_slow() -> None:
@@ -122,14 +106,27 @@ stages:
   paths: {stage: paths, input: graph, pairs: {random: 2}}
   strong: {stage: traverse, input: graph, algorithm: strong_components}
 """)
-    code = f"""\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["plan", {str(workflow)!r}, "--cache", {str(tmp_path / "cache")!r}, "--backend", {backend!r}])
-finally:
-    print("heavy:", sorted({{name.split(".")[0] for name in sys.modules}} & {SLOW!r}), file=sys.stderr)
-"""
-    ended = python(code, env={**os.environ, FAKE: "1x80GiB"})
-    assert "1 will run, 4 wait" in ended.stdout, ended.stdout + ended.stderr
-    assert "heavy: []" in ended.stderr
+    words = ("plan", str(workflow), "--cache", str(tmp_path / "cache"), "--backend", backend)
+    told, slow = loaded(*words, of=SLOW, **{FAKE: "1x80GiB"})
+    assert "1 will run, 4 wait" in told
+    assert not slow
+
+
+def test_a_page_of_the_documentation_imports_nothing_heavy() -> None:
+    told, found = loaded("docs", "cache", of=HEAVY | {"pydantic"})
+    assert told.startswith("# ")
+    assert not found
+
+
+def test_completion_imports_nothing_heavy_and_the_first_word_no_verb(tmp_path: Path) -> None:
+    (tmp_path / "w.yaml").write_text("stages: {edges: {stage: ingest}}")
+    asked = {
+        "COMP_WORDS": "gravel run w.yaml --only ",
+        "COMP_CWORD": "4",
+        "_GRAVEL_COMPLETE": "bash_complete",
+    }
+    assert loaded(of=HEAVY | {"pydantic"}, cwd=tmp_path, **asked) == ("plain,edges\n", set())
+    verbs = [f"gravel.pipeline.cli.{each}" for each in COMMANDS]
+    told, found = loaded(of=verbs, **asked | {"COMP_WORDS": "gravel ", "COMP_CWORD": "1"})
+    assert len(told.splitlines()) == len(COMMANDS)
+    assert not found

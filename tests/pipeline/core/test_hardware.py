@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,21 +21,13 @@ from gravel.pipeline.scheduler.options import RunOptions
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 
-def test_the_cpu_is_named_with_its_cores() -> None:
+def test_what_the_machine_is_called() -> None:
     assert hardware("cpu").endswith(f", {core_count()} cores")
     assert hardware("cpu") == hardware("cpu")
-
-
-def test_a_gpu_is_named_with_how_many_are_used() -> None:
     two = (Device("0", "H200", 1), Device("1", "H200", 1))
     assert hardware("cuda", devices=two) == "H200 x1"
     assert hardware("cuda", devices=two[:1]) == hardware("cuda", devices=two)
     assert hardware("cuda", devices=two, count=2) == "H200 x2"
-
-
-def test_facts_are_plain_and_name_the_versions() -> None:
-    import json
-
     facts = json.loads(json.dumps(machine_facts("cpu")))
     assert {"host", "user", "hardware", "system"} <= set(facts)
     assert {"python", "gravel", "numpy", "numba"} <= set(facts["versions"])
@@ -114,9 +107,7 @@ def test_the_driver_is_asked_once_a_boot(driver: Path, processes: Processes) -> 
 
 
 @pytest.mark.parametrize("changed", ["boot", "version", "cgroup", "nvidia1"])
-def test_the_driver_is_asked_again_once_anything_may_be_different(
-    driver: Path, processes: Processes, changed: str
-) -> None:
+def test_the_driver_is_asked_again_once_anything_may_be_different(driver, processes, changed) -> None:
     assert len(find_devices()) == 1
     (driver / changed).write_text("2")
     processes.next(gpus=2)
@@ -168,13 +159,7 @@ def test_a_run_that_finds_everything_does_not_wait_for_the_driver(
         ("-1", []),
     ],
 )
-def test_visible_devices_are_taken_in_their_order(
-    visible: str | None,
-    names: list[str],
-    driver: Path,
-    processes: Processes,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_visible_devices_are_taken_in_their_order(visible, names, driver, processes, monkeypatch) -> None:
     processes.next(gpus=3)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)

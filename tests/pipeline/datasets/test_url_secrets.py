@@ -62,12 +62,12 @@ class Told:
         self.texts.append(f"$ {words[:2]}\n{result.output}")
         return result.output
 
-    def check(self) -> None:
+    def check(self, least: int = 0) -> None:
         for text in self.texts:
             for piece in PIECES:
                 assert piece not in text, text
         files = [path for path in Path.cwd().rglob("*") if path.is_file() and path.suffix != ".yaml"]
-        assert len(files) > 5
+        assert len(files) >= least
         for path in files:
             for piece in PIECES:
                 assert piece.encode() not in path.read_bytes(), path
@@ -84,9 +84,7 @@ def urls_of(server: WebServer, form: str, path: str) -> str:
 
 @pytest.mark.parametrize("form", ["literal", "variables"])
 @pytest.mark.parametrize("workflow", [MATRIX, DATASETS])
-def test_no_file_and_no_output_has_them(
-    server: WebServer, form: str, workflow: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_and_no_output_has_them(server, form, workflow, monkeypatch) -> None:
     for name, text in {"THE_USER": USER, "THE_WORD": WORD, "THE_SIG": SIGNATURE}.items():
         monkeypatch.setenv(name, text)
     url = urls_of(server, form, "/graphs/a b.txt")
@@ -114,7 +112,7 @@ def test_no_file_and_no_output_has_them(
     if workflow is DATASETS:
         for verb in (["ls"], ["ls", "--json"], ["fetch", "--all"]):
             told.gravel("datasets", *verb, "--from", "w.yaml", *shared, code=None)
-    told.check()
+    told.check(least=6)
 
 
 FAILING = ("/none.txt", "/bad.txt", "/graphs/a%00b.txt", "/a\tb.txt")
@@ -130,9 +128,6 @@ def test_no_error_has_them(server: WebServer, path: str, workflow: str) -> None:
         told.gravel(verb[0], "w.yaml", *verb[1:], "--cache", "cache", code=None)
     server.status = 503
     told.gravel("plan", "w.yaml", "--cache", "cache", code=None)
-    Path("cache").mkdir(exist_ok=True)
-    for number in range(6):
-        (Path("cache") / f"filler{number}").touch()
     told.check()
 
 
@@ -156,8 +151,6 @@ def test_no_refusal_has_them(url: str) -> None:
         told.gravel("plan", "w.yaml", "--cache", "cache", code=None)
         told.gravel("run", "w.yaml", "--cluster", "inline", "--backend", "cpu", "--cache", "cache", code=None)
         told.gravel("run", "w.yaml", "--set", f"ulr={url}", "--cache", "cache", code=None)
-    for number in range(6):
-        Path(f"filler{number}").touch()
     for text in told.texts:
         assert "Traceback" not in text
         assert "defect" not in text, text
@@ -189,12 +182,9 @@ def test_a_schedule_names_variables_instead(monkeypatch: pytest.MonkeyPatch) -> 
         output = told.gravel(*words, *more, code=2)
         assert "write $" in output
     named = "http://${env:USER_NAME}:${env:PW}@host/g.txt?sig=${env:SIG}"
-    told.gravel(
-        *words, "--set", f"url={named}", "--on-failure", named, "--on-change", "curl http://h/?k=$TOKEN"
-    )
+    hooks = ("--on-failure", named, "--on-change", "curl http://h/?k=$TOKEN")
+    told.gravel(*words, "--set", f"url={named}", *hooks)
     assert "${env:PW}" in told.gravel("schedule", "list", "secrets", "--cache", "cache")
-    for number in range(6):
-        Path(f"filler{number}").touch()
     told.check()
 
 

@@ -57,12 +57,8 @@ def test_bfs_columns(target: Path, batch_rows: int, monkeypatch: pytest.MonkeyPa
 
 
 def test_distance_alone_and_consecutive_ids(target: Path):
-    one = Traversal(
-        algorithm="bfs",
-        sources=numpy.array([1]),
-        distance=numpy.array([[1, 0, -1]], numpy.int32),
-        vertex_count=3,
-    )
+    distance = numpy.array([[1, 0, -1]], numpy.int32)
+    one = Traversal(algorithm="bfs", sources=numpy.array([1]), distance=distance, vertex_count=3)
     write_file(columns_of(one, FROM_ONE), target)
     assert read(target) == {"source": [2, 2, 2], "vertex": [1, 2, 3], "distance": [1, 0, -1]}
 
@@ -74,14 +70,8 @@ def test_components(target: Path):
 
 
 def test_graphs_edges_and_orders(target: Path):
-    csr = {
-        "row_offsets": numpy.array([0, 1, 1, 3]),
-        "column_indices": numpy.array([2, 0, 1], numpy.uint32),
-        "vertex_count": 3,
-        "arc_count": 3,
-        "symmetric": False,
-        "deduplicated": True,
-    }
+    csr = {"vertex_count": 3, "arc_count": 3, "symmetric": False, "deduplicated": True}
+    csr |= {"row_offsets": numpy.array([0, 1, 1, 3]), "column_indices": numpy.array([2, 0, 1], numpy.uint32)}
     place = numpy.array([2, 0, 1], numpy.uint32)
     weight = numpy.array([0.5, 2.0, 4.0])
     expected: list[tuple[Artifact, dict[str, list[float]]]] = [
@@ -101,15 +91,9 @@ def test_graphs_edges_and_orders(target: Path):
 def test_measurement(target: Path):
     search: dict[str, object] = {"source": 1, "milliseconds": 2.5, "map_back_milliseconds": 0.5}
     search |= {"reached": 3, "arcs": 4, "edges": 2, "depth": 1, "levels": []}
-    one = Measurement(
-        algorithm="bfs",
-        strategy="x",
-        reason="y",
-        backend="cpu",
-        hardware="z",
-        prepare_milliseconds=0.0,
-        searches=[search, search | {"source": None}],
-    )
+    about = {"algorithm": "bfs", "strategy": "x", "reason": "y", "backend": "cpu", "hardware": "z"}
+    searches = [search, search | {"source": None}]
+    one = Measurement(**about, prepare_milliseconds=0.0, searches=searches)
     write_file(columns_of(one, FROM_ONE), target)
     written = read(target)
     assert written["source"] == [2, -1]

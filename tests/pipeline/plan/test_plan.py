@@ -64,12 +64,7 @@ class Bench:
                     writer.publish(self.artifact(kind, recipe.digest)).id for kind in run.stage.outputs
                 )
             file = str(plan.workflow.path.absolute())
-            provenance = {
-                "workflow": plan.workflow.name,
-                "file": file,
-                "key": key,
-                "stage": run.stage.name,
-            }
+            provenance = {"workflow": plan.workflow.name, "file": file, "key": key, "stage": run.stage.name}
             self.cache.remember(recipe, known[key], provenance)
         return known
 
@@ -113,11 +108,8 @@ def test_a_change_reruns_what_rests_on_it(bench: Bench) -> None:
 def test_a_cosmetic_edit_reruns_nothing(bench: Bench) -> None:
     bench.run(bench.plan())
     text = ORDERINGS.replace("seed: 1", "seed:   0x1").replace("edge_factor: 16, ", "")
-    text = (
-        text.replace("matrix:", "matrix:   # of experiments")
-        .replace("How vertex order", "As order")
-        .replace("{stage: symmetrize, input", "{about: x, stage: symmetrize, input")
-    )
+    text = text.replace("matrix:", "matrix:   # of experiments").replace("How vertex order", "As order")
+    text = text.replace("{stage: symmetrize, input", "{about: x, stage: symmetrize, input")
     assert set(bench.states(bench.plan(text)).values()) == {"cached"}
 
 
@@ -201,51 +193,40 @@ def test_a_missing_file_has_its_place(bench: Bench) -> None:
     assert "a.txt" in (problem.hint or "")
 
 
-def test_sources_are_resolved_before_the_recipe(bench: Bench) -> None:
+@pytest.fixture
+def searched(bench: Bench) -> tuple[Plan, dict[str, tuple[str, ...]]]:
+    """A plan over a file that was run, and what it made."""
     (bench.folder / "a.txt").write_text("1 2\n")
     plan = bench.plan(FILE % ("a.txt", "[8, 3]"))
-    known = bench.run(plan)
-    resolved = bench.maker(plan).resolve(plan.runs["bfs"], known)
-    assert resolved.sources == [2, 0]  # type: ignore[attr-defined]
+    return plan, bench.run(plan)
+
+
+def test_sources_are_resolved_before_the_recipe(bench: Bench, searched: Any) -> None:
+    plan, known = searched
+    assert bench.maker(plan).resolve(plan.runs["bfs"], known).sources == [2, 0]  # type: ignore[attr-defined]
     assert bench.maker(plan).recipe(plan.runs["bfs"], known).parts["parameters"]["sources"] == [2, 0]
+    with pytest.raises(RequestError, match=r"source 7 is not in the graph \(the nearest id that is: 8\)"):
+        bench.status(bench.plan(FILE % ("a.txt", "[7]")))
 
 
-def test_resolved_sources_are_remembered(bench: Bench) -> None:
-    (bench.folder / "a.txt").write_text("1 2\n")
-    plan = bench.plan(FILE % ("a.txt", "[8]"))
-    known = bench.run(plan)
-
-    def refuse(artifact_id: str) -> Any:
-        raise AssertionError("the ids are opened again")
-
+def test_resolved_sources_are_remembered(bench: Bench, searched: Any) -> None:
+    plan, known = searched
     maker = bench.maker(plan)
-    maker.open_ids = refuse
-    assert maker.resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]
+    maker.open_ids = lambda artifact_id: pytest.fail("the ids are opened again")
+    assert maker.resolve(plan.runs["bfs"], known).sources == [2, 0]  # type: ignore[attr-defined]
     (memo,) = (bench.cache.root / "resolved").glob("*.json")
-    memo.write_text(memo.read_text().replace('"vertices": [2]', '"vertices": [3]'))
-    assert bench.maker(plan).resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]
+    memo.write_text(memo.read_text().replace('"vertices": [2', '"vertices": [3'))
+    assert bench.maker(plan).resolve(plan.runs["bfs"], known).sources == [2, 0]  # type: ignore[attr-defined]
 
 
-def test_resolved_sources_of_other_code_are_resolved_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (bench.folder / "a.txt").write_text("1 2\n")
-    plan = bench.plan(FILE % ("a.txt", "[8]"))
-    known = bench.run(plan)
+def test_resolved_sources_of_other_code_are_resolved_again(bench, searched, monkeypatch) -> None:
+    plan, known = searched
     maker = bench.maker(plan)
-    assert maker.resolve(plan.runs["bfs"], known).sources == [2]  # type: ignore[attr-defined]
     code = bench.folder / "sources.py"
     code.write_text(Path(sources.__file__).read_text() + "# repaired\n")
     monkeypatch.setattr(recipes, "__file__", str(bench.folder / "recipes.py"))
-    monkeypatch.setattr(sources, "find_vertices", lambda ids, wanted: (1,))
-    assert maker.resolve(plan.runs["bfs"], known).sources == [1]  # type: ignore[attr-defined]
-
-
-def test_a_source_that_is_not_in_the_graph(bench: Bench) -> None:
-    (bench.folder / "a.txt").write_text("1 2\n")
-    bench.run(bench.plan(FILE % ("a.txt", "[8]")))
-    with pytest.raises(RequestError, match=r"source 7 is not in the graph \(the nearest id that is: 8\)"):
-        bench.status(bench.plan(FILE % ("a.txt", "[7]")))
+    monkeypatch.setattr(sources, "find_vertices", lambda ids, wanted: (1, 1))
+    assert maker.resolve(plan.runs["bfs"], known).sources == [1, 1]
 
 
 def test_sources_wait_for_ids_that_are_not_kept(bench: Bench) -> None:

@@ -15,14 +15,12 @@ from gravel.pipeline.progress.rates import Pace, describe_pace, format_count
 from gravel.pipeline.progress.tables import data_set_lines
 from gravel.pipeline.progress.terminal import TerminalReporter, make_reporter
 
+COUNTS = {"computed": 1, "cached": 1, "failed": 1, "skipped": 1, "interrupted": 0}
 STORY: list[Event] = [
     Event("run_started", {"run": "r1", "workflow": "w", "stages": 4, "folder": "f"}),
     Event("stage_cached", {"stage": "a", "seconds": 1.0, "bytes": 10}),
     Event("cluster_started", {"cluster": "local, 2 workers", "seconds": 1.5}),
-    Event(
-        "stage_started",
-        {"stage": "b", "place": "w0", "attempt": 1, "need_host_bytes": 1, "need_device_bytes": 0},
-    ),
+    Event("stage_started", {"stage": "b", "place": "w0", "attempt": 1}),
     Event("stage_progress", {"stage": "b", "done": 5, "total": 10, "unit": "edges", "rate": 2.0}),
     Event("stage_retried", {"stage": "b", "attempt": 2, "message": "the worker that ran it died"}),
     Event("stage_finished", {"stage": "b", "seconds": 2.5, "bytes": 2048, "peak_host_bytes": 5}),
@@ -31,30 +29,20 @@ STORY: list[Event] = [
     Event("stage_failed", {"stage": "c", "message": "[no] luck", "hint": None}),
     Event("stage_skipped", {"stage": "d", "because": "c"}),
     Event("note", {"message": "by the way"}),
-    Event(
-        "run_finished",
-        {
-            "run": "r1",
-            "state": "failed",
-            "seconds": 9.0,
-            "computed": 1,
-            "cached": 1,
-            "failed": 1,
-            "skipped": 1,
-            "interrupted": 0,
-            "report": "/r.html",
-        },
-    ),
+    Event("run_finished", {"run": "r1", "state": "failed", "seconds": 9.0, "report": "/r.html", **COUNTS}),
 ]
 
 
-def test_plain_lines_are_one_per_step() -> None:
+def lines_of(reporter: type[PlainReporter]) -> list[str]:
     stream = io.StringIO()
-    reporter = PlainReporter(stream)
+    told = reporter(stream)
     for event in STORY:
-        reporter.handle(event)
-    lines = [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
-    assert lines == [
+        told.handle(event)
+    return [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
+
+
+def test_plain_lines_are_one_per_step_and_a_quiet_run_tells_of_problems() -> None:
+    lines = [
         "run r1 of w: 4 stage runs",
         "a: cached",
         "cluster: local, 2 workers, up in 1.50 s",
@@ -69,14 +57,21 @@ def test_plain_lines_are_one_per_step() -> None:
         "failed in 9.00 s: 1 failed, 1 skipped, 1 computed, 1 cached",
         "report: /r.html",
     ]
+    assert lines_of(PlainReporter) == lines
+    assert lines_of(ProblemReporter) == [lines[place] for place in (4, 6, 10)]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.4, ""), (1.25, "; 1.25 s of it compiled kernels, which is done once")],
-)
-def test_a_step_that_compiled_for_long_says_so(seconds: float, told: str) -> None:
-    data = {"stage": "b", "seconds": 2.5, "bytes": 2048, "compile_seconds": seconds}
+    ("more", "told"),
+    [
+        ({"compile_seconds": 0.4}, ""),
+        ({"compile_seconds": 1.25}, "; 1.25 s of it compiled kernels, which is done once"),
+        ({"compile_seconds": 1.25, "compiled": [*"vwxyz"]},
+         "; 1.25 s of it compiled kernels (v, w, x and 2 more), which is done once"),
+    ],
+)  # fmt: skip
+def test_a_step_that_compiled_for_long_says_so(more: dict[str, Any], told: str) -> None:
+    data = {"stage": "b", "seconds": 2.5, "bytes": 2048, **more}
     assert sentence(Event("stage_finished", data)) == f"b: done in 2.50 s, 2 KiB{told}"
 
 
@@ -116,19 +111,6 @@ def test_a_reporter_is_chosen() -> None:
     assert isinstance(make_reporter(terminal=False), PlainReporter)
 
 
-def test_a_quiet_run_still_tells_of_problems() -> None:
-    stream = io.StringIO()
-    reporter = ProblemReporter(stream)
-    for event in STORY:
-        reporter.handle(event)
-    lines = [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
-    assert lines == [
-        "b: attempt 2 follows: the worker that ran it died",
-        "a: artifact x is damaged; computed again",
-        "by the way",
-    ]
-
-
 def test_a_terminal_sees_plain_lines_if_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
     reporter = make_reporter(terminal=True)
     reporter.handle(STORY[0])
@@ -153,22 +135,10 @@ def test_a_pace_has_a_rate_and_a_remaining_time() -> None:
 
 
 def test_numbers_are_short() -> None:
-    assert [format_count(count) for count in (0, 999, 1000, 12345, 4_560_000, 2e9, 3e12)] == [
-        "0",
-        "999",
-        "1k",
-        "12.3k",
-        "4.56M",
-        "2G",
-        "3T",
-    ]
-    assert [format_seconds(seconds) for seconds in (0.123, 12.34, 99.99, 245, 7380)] == [
-        "0.12 s",
-        "12.3 s",
-        "1 min 40 s",
-        "4 min 05 s",
-        "2 h 03 min",
-    ]
+    told = [format_count(count) for count in (0, 999, 1000, 12345, 4_560_000, 2e9, 3e12)]
+    assert told == ["0", "999", "1k", "12.3k", "4.56M", "2G", "3T"]
+    told = [format_seconds(seconds) for seconds in (0.123, 12.34, 99.99, 245, 7380)]
+    assert told == ["0.12 s", "12.3 s", "1 min 40 s", "4 min 05 s", "2 h 03 min"]
 
 
 def test_a_kernel_that_is_compiled_is_named_while_it_is() -> None:
@@ -198,29 +168,11 @@ def test_the_live_table_names_the_kernel_until_the_stage_goes_on() -> None:
     reporter.close()
 
 
-def test_a_step_names_what_it_compiled() -> None:
-    data = {"stage": "b", "seconds": 2.5, "bytes": 2048, "compile_seconds": 1.25, "compiled": [*"vwxyz"]}
-    told = sentence(Event("stage_finished", data))
-    assert told == (
-        "b: done in 2.50 s, 2 KiB; 1.25 s of it compiled kernels (v, w, x and 2 more), which is done once"
-    )
-
-
 def data_sets(count: int, failed: str) -> list[dict[str, Any]]:
-    names = [f"g{number:02}" for number in range(count)]
-    return [
-        {
-            "name": name,
-            "state": "failed" if name == failed else "done",
-            "stages": {"skipped": 2, "failed": 1} if name == failed else {"computed": 3},
-            "vertices": None,
-            "edges": 7,
-            "seconds": 1.0,
-            "change": "",
-            "failed": f"edges[dataset={name}]" if name == failed else None,
-        }
-        for name in names
-    ]
+    done = {"state": "done", "stages": {"computed": 3}, "failed": None, "vertices": None, "edges": 7}
+    rows = {f"g{number:02}": done | {"seconds": 1.0, "change": ""} for number in range(count)}
+    broken = {"state": "failed", "stages": {"skipped": 2, "failed": 1}, "failed": f"edges[dataset={failed}]"}
+    return [{"name": name, **row, **(broken if name == failed else {})} for name, row in rows.items()]
 
 
 def test_of_many_data_sets_the_one_that_failed_stands_first_and_in_red() -> None:

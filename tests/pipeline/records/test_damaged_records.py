@@ -11,14 +11,8 @@ from tests.drills.gravel import PROGRAM, Gravel, call_inside
 from tests.drills.outcomes import fault
 
 EDITS = [
-    ("ended", {}),
-    ("seconds", "<script>"),
-    ("seconds", {}),
-    ("started", 5),
-    ("workflow", []),
-    ("stages", [None]),
-    ("state", None),
-    ("report", 1),
+    *(("ended", {}), ("seconds", "<script>"), ("seconds", {}), ("started", 5), ("workflow", [])),
+    *(("stages", [None]), ("state", None), ("report", 1)),
 ]
 
 
@@ -26,21 +20,26 @@ def gravel(*words: str, cache: Path):
     return call_inside([*PROGRAM, *words, "--cache", str(cache)])
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The record of a run."""
+    made = Gravel(tmp_path_factory.mktemp("whole"), arguments=("--set", "scale=4"), inside=True)
+    made.run("--quiet", "--only", "edges")
+    return next(made.cache.glob("runs/*/run.json"))
+
+
 @pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize(("name", "value"), EDITS)
-def test_a_record_of_a_run(tmp_path: Path, name: str, value: object, missing: bool) -> None:
-    whole = Gravel(tmp_path / "cache", arguments=("--set", "scale=4"), inside=True)
-    whole.run("--quiet", "--only", "edges")
-    path = next(whole.cache.glob("runs/*/run.json"))
-    record = json.loads(path.read_text())
+def test_a_record_of_a_run(whole: Path, tmp_path: Path, name: str, value: object, missing: bool) -> None:
+    record = json.loads(whole.read_text()) | {name: value}
     if missing:
         del record[name]
-    else:
-        record[name] = value
+    path = tmp_path / "runs" / whole.parent.name / "run.json"
+    path.parent.mkdir(parents=True)
     path.write_text(json.dumps(record))
     for words in (("runs",), ("status",), ("diff", "last", "last"), ("cache", "gc"), ("logs", "last")):
-        assert fault(gravel(*words, cache=whole.cache)) is None, words
-    done = gravel("status", cache=whole.cache)
+        assert fault(gravel(*words, cache=tmp_path)) is None, words
+    done = gravel("status", cache=tmp_path)
     assert done.returncode == 2
     assert "cannot be read" in done.stderr
 

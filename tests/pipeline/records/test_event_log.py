@@ -17,13 +17,14 @@ from gravel.pipeline.records.past_runs import read_head, read_run
 from gravel.pipeline.records.record import RunRecord
 from gravel.pipeline.scheduler.execution import outline_of
 from gravel.pipeline.store.cache import Cache
-from tests.pipeline.light_stages import plan
+from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 
 @pytest.fixture
 def record(tmp_path: Path) -> RunRecord:
     """A run that goes on in this process, with a stage run that was computed and one that is running."""
-    made = RunRecord(tmp_path, outline_of(plan()), {"host": "here"}, {})
+    plan = plan_of(stage_run("count", MAKE), stage_run("again", ADD, "count"))
+    made = RunRecord(tmp_path, outline_of(plan), {"host": "here"}, {})
     made.write()
     first = made.change("count")
     first.state, first.recipe, first.outputs, first.seconds = "computed", "0" * 64, ["1" * 64], 1.5
@@ -35,16 +36,20 @@ def record(tmp_path: Path) -> RunRecord:
     return made
 
 
-def states(found: dict[str, Any] | None) -> list[str]:
-    assert found is not None
+def states(found: dict[str, Any]) -> list[str]:
     return [stage["state"] for stage in found["stages"]]
+
+
+def read(record: RunRecord) -> dict[str, Any]:
+    found = read_run(record.folder)
+    assert found is not None
+    return found
 
 
 def test_a_reader_sees_what_the_log_says(record: RunRecord) -> None:
     assert states(json.loads((record.folder / "run.json").read_text())) == ["waiting", "waiting"]
-    found = read_run(record.folder)
+    found = read(record)
     assert states(found) == ["computed", "running"]
-    assert found is not None
     assert found["cluster"] == "inline, in this process"
     assert found["recipes"] == ["0" * 64]
     assert found["artifacts"] == ["1" * 64]
@@ -53,24 +58,12 @@ def test_a_reader_sees_what_the_log_says(record: RunRecord) -> None:
     assert read_head(record.folder) is None
 
 
-def test_the_last_line_of_a_stage_run_counts(record: RunRecord) -> None:
-    record.change("count").state = "failed"
-    stage = record.stages["count"]
-    stage.outputs, stage.seconds, stage.error = [], None, "it failed"
-    record.log()
-    found = read_run(record.folder)
-    assert found is not None
-    first = found["stages"][0]
-    assert (first["state"], first["outputs"], first["seconds"]) == ("failed", [], None)
-    assert first["error"] == "it failed"
-
-
 def test_an_ended_run_is_in_its_record(record: RunRecord) -> None:
     record.change("again").state = "computed"
     record.end("done")
     record.write()
     (record.folder / LOG).write_text("garbage\n")
-    assert states(read_run(record.folder)) == ["computed", "computed"]
+    assert states(read(record)) == ["computed", "computed"]
     head = read_head(record.folder)
     assert head is not None
     assert head["recipes"] == ["0" * 64]
@@ -81,9 +74,8 @@ def test_an_ended_run_is_in_its_record(record: RunRecord) -> None:
 def test_a_torn_end_is_ignored(record: RunRecord, size: int) -> None:
     log = record.folder / LOG
     log.write_bytes(log.read_bytes()[:-size])
-    found = read_run(record.folder)
+    found = read(record)
     assert states(found) == ["computed", "waiting"]
-    assert found is not None
     assert "unread" not in found
 
 
@@ -104,9 +96,8 @@ def test_garbage_costs_itself_and_is_named(record: RunRecord, line: bytes, tmp_p
     log = record.folder / LOG
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join([*lines[:2], line, *lines[2:]]))
-    found = read_run(record.folder)
+    found = read(record)
     assert states(found) == ["computed", "running"]
-    assert found is not None
     assert found["unread"] == 1
     shown = CliRunner().invoke(main, ["status", "--cache", str(tmp_path)])
     assert shown.exit_code == 0, shown.output
@@ -144,14 +135,6 @@ def test_gc_keeps_what_a_run_that_was_killed_has_logged(record: RunRecord, tmp_p
     assert found.recipes == {"0" * 64}
 
 
-def test_a_line_names_no_secret(record: RunRecord) -> None:
-    record.change("again").why = ["https://user:secret@example.org/a?token=hidden changed"]
-    record.log()
-    text = (record.folder / LOG).read_text()
-    assert "secret" not in text
-    assert "hidden" not in text
-
-
 def test_what_could_not_be_logged_is_logged_later(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*arguments: object) -> int:
         raise OSError(28, "No space left on device")
@@ -161,6 +144,19 @@ def test_what_could_not_be_logged_is_logged_later(record: RunRecord, monkeypatch
         patch.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space"):
             record.log()
-    assert states(read_run(record.folder)) == ["computed", "running"]
+    assert states(read(record)) == ["computed", "running"]
     record.log()
-    assert states(read_run(record.folder)) == ["computed", "failed"]
+    assert states(read(record)) == ["computed", "failed"]
+
+
+def test_the_last_line_of_a_stage_run_counts_and_names_no_secret(record: RunRecord) -> None:
+    stage = record.change("count")
+    stage.state, stage.outputs, stage.seconds, stage.error = "failed", [], None, "it failed"
+    stage.why = ["https://user:secret@example.org/a?token=hidden changed"]
+    record.log()
+    first = read(record)["stages"][0]
+    assert (first["state"], first["outputs"], first["seconds"]) == ("failed", [], None)
+    assert first["error"] == "it failed"
+    text = (record.folder / LOG).read_text()
+    assert "secret" not in text
+    assert "hidden" not in text

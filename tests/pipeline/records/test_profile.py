@@ -28,9 +28,7 @@ MIB = 1 << 17
 
 @pytest.mark.parametrize("cluster", ["inline", "local"])
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_a_profile_accounts_for_a_stage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: str, in_memory: bool
-) -> None:
+def test_a_profile_accounts_for_a_stage(tmp_path, monkeypatch, cluster, in_memory) -> None:
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
     plan = plan_of(sized("a", FILL, count=MIB, sleep=0.2), sized("b", LOOK, "a", sleep=0.1))
     memory = None if in_memory else "0"
@@ -50,8 +48,19 @@ def test_a_profile_accounts_for_a_stage(
     trace = chrome_trace(record)
     assert {event["cat"] for event in trace["traceEvents"]} <= {"stage", "run", *WHAT}
     assert all(event["ph"] == "X" and event["dur"] >= 0 for event in trace["traceEvents"])
-    text = profile_text(record)
-    assert text.splitlines()[0].split()[:3] == ["stage", "s", "waited"]
+    assert profile_text(record).splitlines()[0].split()[:3] == ["stage", "s", "waited"]
+    whole = whole_run(record)
+    assert whole is not None
+    assert list(whole.before) == ["plan", "look up", "memory", "cluster", "other"]
+    assert list(whole.after) == ["publish", "close", "page", "other"]
+    assert set(whole.beside) == ({"load"} if cluster == "inline" else {"load", "load Dask"})
+    assert whole.stages >= 0.3
+    parts = sum(whole.before.values()) + whole.stages + sum(whole.after.values())
+    assert parts == pytest.approx(whole.seconds, abs=0.01)
+    if cluster == "local":
+        assert whole.before["cluster"] > 0.3
+    saved = json.loads((tmp_path / "runs" / record["run"] / "run.json").read_text())
+    assert saved["spans"] == record["spans"]
 
 
 def test_a_run_without_it_measures_nothing(tmp_path: Path) -> None:
@@ -68,10 +77,8 @@ def span(what: str, began: float, seconds: float) -> dict[str, Any]:
 def test_a_whole_run_is_accounted_for() -> None:
     """The first stage begins 2 s after the process, 0.5 s of which nobody measured; the last ends at 15."""
     times = {"a": (12.0, 1.0), "b": (13.5, 1.5)}
-    stages = [
-        {"key": key, "state": "computed", "started": began, "seconds": seconds}
-        for key, (began, seconds) in times.items()
-    ]
+    done = {"state": "computed"}
+    stages = [done | {"key": key, "started": at, "seconds": seconds} for key, (at, seconds) in times.items()]
     stages.append({"key": "c", "state": "cached", "started": None, "seconds": 9.0})
     spans = [
         *(span("load", 10.7, 1.4), span("plan", 10.2, 0.5), span("start", 10.0, 0.2)),
@@ -86,28 +93,8 @@ def test_a_whole_run_is_accounted_for() -> None:
     assert whole_run({"stages": stages[2:], "spans": spans}) is None
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
-def test_a_run_says_what_it_spent_its_time_on(tmp_path: Path, cluster: str) -> None:
-    plan = plan_of(sized("a", FILL, sleep=0.1), sized("b", LOOK, "a", sleep=0.1))
-    record = execute(plan, RunOptions(tmp_path, cluster=cluster, workers=1, profile=True)).record
-    whole = whole_run(record)
-    assert whole is not None
-    assert list(whole.before) == ["plan", "look up", "memory", "cluster", "other"]
-    assert list(whole.after) == ["publish", "close", "page", "other"]
-    assert set(whole.beside) == ({"load"} if cluster == "inline" else {"load", "load Dask"})
-    assert whole.stages >= 0.2
-    parts = sum(whole.before.values()) + whole.stages + sum(whole.after.values())
-    assert parts == pytest.approx(whole.seconds, abs=0.01)
-    if cluster == "local":
-        assert whole.before["cluster"] > 0.3
-    saved = json.loads((tmp_path / "runs" / record["run"] / "run.json").read_text())
-    assert saved["spans"] == record["spans"]
-
-
 @pytest.mark.parametrize("is_here", [True, False])
-def test_the_way_to_a_worker_is_no_part_of_a_stage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_here: bool
-) -> None:
+def test_the_way_to_a_worker_is_no_part_of_a_stage(tmp_path, monkeypatch, is_here) -> None:
     """When a stage began its worker knows; the clock of another host may say anything."""
     began = 1e9
 

@@ -12,14 +12,8 @@ from typing import Any
 
 import pytest
 
-BROWSER = next(
-    (
-        found
-        for name in ("chromium", "chromium-browser", "google-chrome", "chrome")
-        if (found := shutil.which(name))
-    ),
-    None,
-)
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSER = next((found for name in NAMES if (found := shutil.which(name))), None)
 
 needs_browser = pytest.mark.skipif(
     BROWSER is None, reason="no chromium or chrome on PATH, so that no page can be opened"
@@ -79,27 +73,29 @@ FRAME = """<!doctype html><style>:root {{ color-scheme: light dark }}</style>
 
 def browse(address: str, profile: Path, *options: str) -> str:
     """Open an address and return what the browser prints."""
+    return _opened(address, profile, "--hide-scrollbars", *options).stdout
+
+
+def console(address: str, profile: Path) -> tuple[str, list[str]]:
+    """Open a page; returns its elements and what the browser's console says."""
+    options = ("--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom")
+    done = _opened(address, profile, *options)
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+
+def _opened(address: str, profile: Path, *options: str) -> subprocess.CompletedProcess[str]:
     assert BROWSER is not None
-    done = subprocess.run(
-        [
-            BROWSER,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--no-first-run",
-            "--disable-background-networking",
-            f"--user-data-dir={profile}",
-            *options,
-            address,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+    plain = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
     )
+    words = [BROWSER, *plain, f"--user-data-dir={profile}", *options, address]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done
 
 
 def unfolded(text: str) -> str:

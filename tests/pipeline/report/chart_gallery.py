@@ -70,54 +70,32 @@ def degrees() -> Curves:
 def stacks() -> list[Curves]:
     """Bars and areas that stand on each other."""
     parts = (("local computation", 0), ("delegate reduction", 1), ("exchange", 2))
-    bars = [
-        Line(
-            name=name,
-            x=LEVELS,
-            y=tuple((size % 7 + 1) / (place + 1) for size in SIZES),
-            draw="bars",
-            color=place,
-        )
-        for name, place in parts
-    ]
     ranks = tuple(2**power for power in range(11))
-    areas = [
-        Line(name=name, x=ranks, y=tuple(rank**0.3 * (place + 1) for rank in ranks), color=place)
-        for name, place in parts
-    ]
+    bars, areas = [], []
+    for name, place in parts:
+        heights = tuple((size % 7 + 1) / (place + 1) for size in SIZES)
+        bars.append(Line(name=name, x=LEVELS, y=heights, draw="bars", color=place))
+        areas.append(
+            Line(name=name, x=ranks, y=tuple(rank**0.3 * (place + 1) for rank in ranks), color=place)
+        )
+    ms, level = Axis(label="ms", low=0), Axis(label="level", whole=True)
+    ways = Axis(label="ranks", scale="log2", ticks=ranks[::2])
     return [
-        Curves(
-            title="by level",
-            x=Axis(label="level", whole=True),
-            y=Axis(label="ms", low=0),
-            lines=tuple(bars),
-            stacked=True,
-        ),
-        Curves(
-            title="by ranks",
-            x=Axis(label="ranks", scale="log2", ticks=ranks[::2]),
-            y=Axis(label="ms", low=0),
-            lines=tuple(areas),
-            stacked=True,
-        ),
+        Curves(title="by level", x=level, y=ms, lines=tuple(bars), stacked=True),
+        Curves(title="by ranks", x=ways, y=ms, lines=tuple(areas), stacked=True),
     ]
 
 
 def messages() -> Curves:
     """Bytes along x, a rate of many decades along y, and points alone."""
     sizes = tuple(4**power for power in range(1, 14))
+    few = sizes[::3]
     return Curves(
         x=Axis(label="bytes of a message", scale="log2", unit="bytes"),
         y=Axis(label="GB/s", scale="log10"),
         lines=(
             Line(name="peer", x=sizes, y=tuple(min(400, size / 5e3) for size in sizes), draw="marked"),
-            Line(
-                name="measured",
-                x=sizes[::3],
-                y=tuple(size / 2e4 for size in sizes[::3]),
-                draw="points",
-                color=1,
-            ),
+            Line(name="measured", x=few, y=tuple(size / 2e4 for size in few), draw="points", color=1),
         ),
     )
 
@@ -202,16 +180,9 @@ def matrix() -> Cells:
 def gallery() -> list[dict[str, Any]]:
     """The sections of all of them."""
     charts: dict[str, list[Any]] = {
-        "Frontier": [frontier()],
-        "Spread": [spread()],
-        "Degrees": [degrees()],
-        "Stacked": stacks(),
-        "Messages": [messages()],
-        "False negatives": [losses()],
-        "Times": [times()],
-        "Bars": bars(),
-        "Maps": maps(),
-        "Matrix": [matrix()],
+        **{"Frontier": [frontier()], "Spread": [spread()], "Degrees": [degrees()], "Stacked": stacks()},
+        **{"Messages": [messages()], "False negatives": [losses()], "Times": [times()]},
+        **{"Bars": bars(), "Maps": maps(), "Matrix": [matrix()]},
     }
     return [
         figure(name, f"What {name.lower()} shows.", panels, {"of": name}, alt=f"{name} of a made-up run")

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,11 +15,13 @@ from typing import Any, cast
 import numpy
 
 from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.report.server import ReportServer
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import CompressedGraph, Graph, Measurement, Ordering, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
+from tests.pipeline.run_records import STAGE, whole
 from tests.stages.measured import searched
 from tests.zoo import zoo
 
@@ -24,14 +32,8 @@ def _graphs() -> dict[str, Artifact]:
     one = next(graph for graph in zoo() if graph.name == "skewed_random")
     offsets, columns = one.csr()
     n = one.vertex_count
-    common: dict[str, Any] = {
-        "vertex_count": n,
-        "arc_count": len(columns),
-        "symmetric": True,
-        "deduplicated": True,
-        "row_offsets": offsets,
-        "column_indices": columns,
-    }
+    size = {"vertex_count": n, "arc_count": len(columns), "symmetric": True, "deduplicated": True}
+    common: dict[str, Any] = {**size, "row_offsets": offsets, "column_indices": columns}
     found: dict[str, Artifact] = {"graph": Graph(**common)}
     for order, bits in ORDERS.items():
         found[f"ordered[order={order}]"] = Ordering(
@@ -39,14 +41,7 @@ def _graphs() -> dict[str, Artifact]:
         )
         for layout, each in (("csr", 32.0), ("varint", bits)):
             found[f"packed[order={order},layout={layout}]"] = CompressedGraph(
-                byte_offsets=offsets,
-                stream=columns,
-                codec=layout,
-                vertex_count=n,
-                arc_count=len(columns),
-                symmetric=True,
-                deduplicated=True,
-                statistics={"bits_per_arc": each},
+                byte_offsets=offsets, stream=columns, codec=layout, statistics={"bits_per_arc": each}, **size
             )
     return found
 
@@ -104,36 +99,15 @@ def along() -> dict[str, Measurement]:
 
 def sections(inputs: dict[str, Any]) -> list[dict[str, Any]]:
     """Make the sections of a report on labelled artifacts."""
-    made = report(
-        PlainContext(),
-        ReportParameters(title="Findings", labels=tuple(inputs)),
-        inputs=tuple(inputs.values()),
-    )
-    found: list[dict[str, Any]] = made.sections
-    return found
+    parameters = ReportParameters(title="Findings", labels=tuple(inputs))
+    return report(PlainContext(), parameters, inputs=tuple(inputs.values())).sections
 
 
 def stage_run(key: str, **values: Any) -> dict[str, Any]:
     """One stage run of a record."""
-    plain: dict[str, Any] = {
-        "key": key,
-        "entry": key.partition("[")[0],
-        "stage": key.partition("[")[0],
-        "upstream": [],
-        "coordinates": {},
-        "state": "computed",
-        "seconds": 1.25,
-        "recipe": None,
-        "outputs": [],
-        "bytes": 2048,
-        "peak_host_bytes": 4096,
-        "why": ["not computed before"],
-        "error": None,
-        "hint": None,
-        "progress": None,
-        "log": None,
-    }
-    return plain | values
+    name = key.partition("[")[0]
+    own = {"key": key, "entry": name, "stage": name, "seconds": 1.25, "bytes": 2048, "peak_host_bytes": 4096}
+    return STAGE | own | {"why": ["not computed before"], **values}
 
 
 def record(run: str, stages: list[dict[str, Any]], **values: Any) -> dict[str, Any]:
@@ -154,10 +128,7 @@ def write_sample(folder: Path, *, static: bool = False) -> tuple[Path, list[str]
 
     A `static` page has drawings in the place of charts.
     """
-    parts = {
-        name: make()
-        for name, make in (("study", study), ("suite", suite), ("scaling", scaling), ("along", along))
-    }
+    parts = {make.__name__: make() for make in (study, suite, scaling, along)}
     made = {name: sections(inputs) for name, inputs in parts.items()}
     titles = [
         each["title"]
@@ -187,3 +158,25 @@ def write_made(
     cache = cast("Cache", SimpleNamespace(describe=describe, look_up=lambda recipe: None))
     folder.mkdir(parents=True, exist_ok=True)
     return write_run_report(folder, record(folder.name, runs), cache, static=static)
+
+
+@contextmanager
+def running(server: ReportServer) -> Iterator[str]:
+    """Serve in a thread; yields the address."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server.address
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def write_record(root: Path, record: Mapping[str, Any]) -> Path:
+    """Write `run.json` of a run that goes on in this process; returns its folder."""
+    folder = root / "runs" / str(record["run"])
+    folder.mkdir(parents=True, exist_ok=True)
+    written = whole({**record, "pid": os.getpid(), "host": socket.gethostname()})
+    (folder / "run.json").write_text(json.dumps(written))
+    return folder

@@ -14,22 +14,11 @@ from gravel.pipeline.report.page import SIZE_LIMIT
 from gravel.pipeline.report.server import report_server
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.report.browser import DARK, LIGHT, browse, look, needs_browser, photograph, unfolded
-from tests.pipeline.report.sample import record, stage_run, write_sample
-from tests.pipeline.report.served import running, write_record
+from tests.pipeline.report.sample import record, running, stage_run, write_record, write_sample
 
 pytestmark = needs_browser
 
 PAPER = {DARK: (20, 24, 30), LIGHT: (255, 255, 255)}
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    return write_sample(tmp_path_factory.mktemp("runs") / "20261120-100000-sample-0001")
-
-
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, DARK), (1280, LIGHT)])
@@ -50,21 +39,21 @@ def test_every_picture_drew(sample: tuple[Path, list[str]], profile: Path, width
     whole = page.with_name("unfolded.html")
     whole.write_text(unfolded(page.read_text()))
     pixels = photograph(whole, profile, width, min(int(found["height"]), 16_000), scheme)
-    seen = [
-        chart
-        for chart in found["charts"]
-        if chart["top"] + chart["height"] < len(pixels)
-        # The rest of a tall chart beside an answer is scrolled to.
-        and chart["height"] > 0
-    ]
+    # The rest of a tall chart beside an answer is scrolled to.
+    seen = [each for each in found["charts"] if 0 < each["height"] < len(pixels) - each["top"]]
     assert len(seen) >= 8
     for chart in seen:
         _has_colours(pixels, chart, PAPER[scheme])
 
 
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    return write_sample(tmp_path_factory.mktemp("static") / "20261120-100000-sample-0001", static=True)
+
+
 @pytest.mark.parametrize(("width", "scheme"), [(390, DARK), (1280, LIGHT)])
-def test_every_drawing_of_a_static_page_drew(tmp_path: Path, profile: Path, width: int, scheme: int):
-    page, titles = write_sample(tmp_path / "20261120-100000-sample-0001", static=True)
+def test_every_drawing_of_a_static_page_drew(static, profile: Path, width: int, scheme: int):
+    page, titles = static
     found = look(page, profile, width, scheme, unfold=True)
     assert found["wide"] <= width
     assert found["charts"] == []
@@ -90,16 +79,9 @@ def _has_colours(pixels: Any, picture: dict[str, Any], paper: tuple[int, int, in
 def test_on_paper_it_is_day_and_nothing_is_cut(sample: tuple[Path, list[str]], profile: Path):
     page, _ = sample
     target = page.with_suffix(".pdf")
-    browse(
-        page.as_uri(),
-        profile,
-        f"--print-to-pdf={target}",
-        "--no-pdf-header-footer",
-        "--blink-settings=preferredColorScheme=0",
-    )
-    text = target.read_bytes()
-    pages = len(re.findall(rb"/Type\s*/Page\b", text))
-    assert 5 <= pages <= 40
+    options = ("--no-pdf-header-footer", "--blink-settings=preferredColorScheme=0")
+    browse(page.as_uri(), profile, f"--print-to-pdf={target}", *options)
+    assert 5 <= len(re.findall(rb"/Type\s*/Page\b", target.read_bytes())) <= 40
 
 
 def test_it_is_small_and_asks_for_nothing(sample: tuple[Path, list[str]]):

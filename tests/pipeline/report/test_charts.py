@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.report.policy import SCRIPT
-from tests.pipeline.report.browser import BROWSER, DARK, LIGHT, ask, browse, needs_browser
+from tests.pipeline.report.browser import DARK, LIGHT, ask, console, needs_browser
 from tests.pipeline.report.chart_gallery import LONG, gallery, write_gallery
-from tests.pipeline.report.test_policy import console
 
 PANELS = sum(len(section["chart"]["panels"]) for section in gallery())
 
@@ -48,11 +47,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_gallery(tmp_path_factory.mktemp("gallery"))
 
 
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser")
-
-
 def asked(page: Path, profile: Path, work: str, width: int = 1280, scheme: int = LIGHT) -> Any:
     script = f"{START} addEventListener('load', () => tell(async () => {{ {work} }}));"
     found = ask(page, profile, script, width, scheme)
@@ -73,9 +67,7 @@ DRAWN = """
 
 @needs_browser
 @pytest.mark.parametrize(("width", "scheme"), [(1280, LIGHT), (1280, DARK), (360, DARK)])
-def test_every_panel_is_drawn_at_every_width_by_day_and_by_night(
-    page: Path, profile: Path, width: int, scheme: int
-):
+def test_every_panel_is_drawn_at_every_width_by_day_and_by_night(page, profile, width, scheme):
     found = asked(page, profile, DRAWN, width, scheme)
     assert len(found["plots"]) == PANELS
     for plot in found["plots"]:
@@ -267,19 +259,15 @@ def test_a_page_that_follows_its_run_draws_what_is_new(page: Path, profile: Path
 def test_the_numbers_are_there_without_a_script(page: Path):
     text = re.sub(r"<script.*?</script>", "", page.read_text(), flags=re.DOTALL)
     assert text.count('<details class="numbers">') == len(gallery())
-    for word in (
-        "810,000",
-        '<th scope="col" class="number">vertex frontier</th>',
-        LONG,
-        "median quartile, low",
-    ):
+    heading = '<th scope="col" class="number">vertex frontier</th>'
+    for word in ("810,000", heading, LONG, "median quartile, low"):
         assert word in text, word
     assert text.count("Charts need JavaScript; the numbers are in the table.") == len(gallery())
 
 
 def test_data_cannot_leave_its_place(tmp_path: Path):
     hostile = "</script><script>document.documentElement.id='taken'</script><!--"
-    (section,) = [each for each in gallery() if each["title"] == "Times"]
+    section = next(each for each in gallery() if each["title"] == "Times")
     chart = json.loads(json.dumps(section["chart"]).replace("two_phase", hostile))
     text = write_gallery(tmp_path, [{**section, "title": hostile, "chart": chart}]).read_text()
     assert "<script>document" not in text
@@ -308,12 +296,3 @@ def test_a_chart_that_is_none_is_left_out_with_a_word(tmp_path: Path, change: di
     text = write_gallery(tmp_path, [{**section, "chart": {**section["chart"], **change}}]).read_text()
     assert "Left out: its chart cannot be shown: " in text
     assert "application/json" not in text
-
-
-@needs_browser
-def test_a_page_prints_from_a_dark_screen(page: Path, profile: Path):
-    assert BROWSER is not None
-    target = page.with_suffix(".pdf")
-    options = ("--no-pdf-header-footer", "--blink-settings=preferredColorScheme=0")
-    browse(page.as_uri(), profile, f"--print-to-pdf={target}", *options)
-    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", target.read_bytes())) <= 8

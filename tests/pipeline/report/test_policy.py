@@ -1,11 +1,10 @@
-"""Pages run no script but gravel's own, whatever the artifacts hold that they are made from."""
+"""Pages run no script but gravel's own and uPlot's, whatever the artifacts hold that they are made from."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-import subprocess
 import urllib.request
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,13 +14,13 @@ import pytest
 
 from gravel.pipeline.report.links import find_page
 from gravel.pipeline.report.page import write_run_report
-from gravel.pipeline.report.policy import TABLES
+from gravel.pipeline.report.policy import TABLES, UPLOT, chart_script
 from gravel.pipeline.report.server import report_server
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Report
-from tests.pipeline.report.browser import BROWSER, needs_browser
-from tests.pipeline.report.sample import record, stage_run, write_sample
-from tests.pipeline.report.served import running, write_record
+from tests.pipeline.report.browser import console, needs_browser
+from tests.pipeline.report.chart_gallery import write_gallery
+from tests.pipeline.report.sample import record, running, stage_run, write_record
 from tests.pipeline.samples import publish
 
 MARK = "document.documentElement.id='taken'"
@@ -144,57 +143,63 @@ def test_the_policy_allows_gravels_script_and_nothing_else(tmp_path: Path):
     assert sent["Referrer-Policy"] == "no-referrer"
 
 
-def console(address: str, profile: Path) -> tuple[str, list[str]]:
-    """Open a page; returns its elements and what the browser's console says."""
-    assert BROWSER is not None
-    done = subprocess.run(
-        [
-            BROWSER,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=5000",
-            "--dump-dom",
-            f"--user-data-dir={profile}",
-            address,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-
 @needs_browser
-def test_a_browser_has_nothing_to_say_about_a_page(tmp_path: Path):
-    page, titles = write_sample(tmp_path / "runs" / RUN)
-    elements, told = console(page.as_uri(), tmp_path / "profile")
+def test_a_browser_has_nothing_to_say_about_a_page(sample: tuple[Path, list[str]], profile: Path):
+    page, titles = sample
+    elements, told = console(page.as_uri(), profile)
     assert titles[0] in elements
     assert told == []
 
 
 @needs_browser
-def test_a_browser_runs_nothing_of_a_figure(tmp_path: Path):
+def test_a_browser_runs_nothing_of_a_figure(tmp_path: Path, profile: Path):
     page = hostile_page(tmp_path, HOSTILE)
-    elements, told = console(page.as_uri(), tmp_path / "profile")
+    elements, told = console(page.as_uri(), profile)
     assert f"F{len(HOSTILE) - 1}" in elements
     assert 'id="taken"' not in elements
     assert told == []
     # Were one overlooked, the policy would still stop it.
     page.write_text(page.read_text().replace("</main>", f"<script>{MARK}</script></main>"))
-    elements, told = console(page.as_uri(), tmp_path / "profile")
+    elements, told = console(page.as_uri(), profile)
     assert 'id="taken"' not in elements
     assert len(told) == 1
     assert "Content Security Policy" in told[0]
 
 
 @needs_browser
-def test_a_browser_runs_the_script_of_a_served_page(tmp_path: Path):
+def test_a_browser_runs_the_script_of_a_served_page(tmp_path: Path, profile: Path):
     write_record(tmp_path, record(RUN, [stage_run("bfs")]))
     with running(report_server(Cache(tmp_path))) as address:
-        elements, told = console(f"{address}/{RUN}/report.html", tmp_path / "profile")
+        elements, told = console(f"{address}/{RUN}/report.html", profile)
     assert "bfs" in elements
     assert [line for line in told if "favicon" not in line] == []
+
+
+DIGESTS = {
+    "uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+    "uPlot.min.css": "df630c6a8d6f8eeaff264b50f73ce5b114f646ffd9a0bb74f049b0a00135fa04",
+}
+"""SHA-256 of the files of release 1.6.32."""
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_the_files_are_those_that_were_released(name: str):
+    assert hashlib.sha256((UPLOT / name).read_bytes()).hexdigest() == DIGESTS[name]
+    assert f"| `{name}` | `{DIGESTS[name]}` |" in (UPLOT / "README.md").read_text()
+
+
+def test_a_page_holds_it_with_its_licence(tmp_path: Path):
+    text = write_gallery(tmp_path).read_text()
+    (script,) = re.findall(r"<script>(/\*!.*?)</script>", text, re.DOTALL)
+    assert script == chart_script()
+    assert "Copyright (c) 2022 Leon Sorokin" in script
+    assert "Permission is hereby granted" in script
+    assert "uPlot (v1.6.32)" in script
+    assert "</script" not in chart_script().lower()
+    assert len(script.encode()) < 100_000
+
+
+def test_a_page_without_charts_has_no_script_for_them(tmp_path: Path):
+    text = write_gallery(tmp_path, []).read_text()
+    assert "uPlot" not in text
+    assert len(text.encode()) < 30_000

@@ -11,7 +11,7 @@ from gravel.pipeline.report.page import SIZE_LIMIT
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Verification
 from tests.pipeline.report.browser import DARK, LIGHT, ask, needs_browser
-from tests.pipeline.report.sample import write_report, write_sample
+from tests.pipeline.report.sample import write_report
 from tests.stages.measured import searched
 
 pytestmark = needs_browser
@@ -25,16 +25,6 @@ READABLE = 4.5
 PASSED = Verification(
     algorithm="bfs", checks=[{"check": "tree", "passed": True, "searches": 2, "detail": ""}]
 )
-
-
-@pytest.fixture(scope="module")
-def profile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("browser")
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_sample(tmp_path_factory.mktemp("runs") / "20261120-100000-sample-0001")[0]
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +75,8 @@ addEventListener("load", () => parent.postMessage(JSON.stringify({
 
 
 @pytest.mark.parametrize("width", [320, 768, 2560])
-def test_no_page_is_scrolled_sideways(sample: Path, profile: Path, width: int):
-    found = ask(sample, profile, WIDTHS, width, LIGHT, unfold=True)
+def test_no_page_is_scrolled_sideways(sample: tuple[Path, list[str]], profile: Path, width: int):
+    found = ask(sample[0], profile, WIDTHS, width, LIGHT, unfold=True)
     assert found == {"wide": width, "window": width}
 
 
@@ -121,9 +111,9 @@ addEventListener("load", () => {
 
 
 @pytest.mark.parametrize("scheme", [DARK, LIGHT])
-def test_words_stand_out_from_their_ground(sample: Path, profile: Path, scheme: int):
+def test_words_stand_out_from_their_ground(sample: tuple[Path, list[str]], profile: Path, scheme: int):
     script = CONTRAST.replace("LEAST", str(READABLE))
-    found = ask(sample, profile, script, 1280, scheme, unfold=True)
+    found = ask(sample[0], profile, script, 1280, scheme, unfold=True)
     assert found["seen"] > 200
     assert found["poor"] == []
 

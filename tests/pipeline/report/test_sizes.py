@@ -77,30 +77,16 @@ def test_a_search_of_a_hundred_thousand_levels_stays_a_page(tmp_path: Path) -> N
     table = sections(inputs)["Levels of long searches over ranks"]
     rows = {row[1]: row[2:] for row in table["rows"]}
     assert rows["local computation, ms"] == [LEVELS, 0.5, 0.5, 0.5, 0.5, 0.5, 9.0, 777, 0.5]
-    assert table["columns"][2:] == [
-        "levels",
-        "first",
-        "least",
-        "first quartile",
-        "median",
-        "third quartile",
-        "most",
-        "in level",
-        "last",
-    ]
+    quartiles = ["least", "first quartile", "median", "third quartile", "most"]
+    assert table["columns"][2:] == ["levels", "first", *quartiles, "in level", "last"]
     frontiers = sections(inputs)["Frontiers of long searches"]
     assert {row[1] for row in frontiers["rows"]} >= {"vertex frontier", "edge frontier"}
     assert all(row[2] == LEVELS for row in frontiers["rows"])
 
 
 def test_short_searches_have_no_table_of_levels() -> None:
-    assert (
-        not {
-            "Levels of long searches over ranks",
-            "Frontiers of long searches",
-        }
-        & sections({"ranks": over_ranks(60)}).keys()
-    )
+    long = {"Levels of long searches over ranks", "Frontiers of long searches"}
+    assert not long & sections({"ranks": over_ranks(60)}).keys()
 
 
 @pytest.mark.parametrize("graphs", ["one", pytest.param("twenty", marks=pytest.mark.slow), "a thousand"])

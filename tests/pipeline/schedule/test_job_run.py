@@ -1,7 +1,8 @@
-"""What the process of a run does, and that wherever one dies, the next one goes on from there."""
+"""The store of jobs, and the process of a run: wherever one dies, the next one goes on from there."""
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.schedule import job_run, job_store
 from gravel.pipeline.schedule.job_store import Claim, JobStore
 from gravel.pipeline.schedule.listing import describe
@@ -17,8 +19,6 @@ from gravel.pipeline.schedule.policy import MAX_LOST, State
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.leases import Lease
 from tests.pipeline.schedule.case import DUE, added, job_of, process, record, states, store, wait_for
-
-__all__ = ["store"]
 
 
 class Killed(BaseException):
@@ -52,12 +52,8 @@ def test_a_run_is_claimed_recorded_and_over(store: JobStore):
 
 def test_what_each_hook_hears_of(store: JobStore, monkeypatch: pytest.MonkeyPatch):
     job = added(store, on_failure="f", on_change="c", on_success="s")
-    heard: list[tuple[str, int]] = []
-    monkeypatch.setattr(
-        job_run,
-        "call",
-        lambda target, told, folder: heard.append((told["event"], told["claim"]["exit_code"])),
-    )
+    heard: list[str] = []
+    monkeypatch.setattr(job_run, "call", lambda target, told, folder: heard.append(told["event"]))
     runs = [("ab", 0), ("ab", 0), ("", 1), ("", 130), ("time limit", 130), ("ab", 0), ("ac", 0)]
     for number, (made, code) in enumerate(runs):
         wait_for(store, job, DUE + number)
@@ -71,12 +67,10 @@ def test_what_each_hook_hears_of(store: JobStore, monkeypatch: pytest.MonkeyPatc
             return code
 
         process(store, job, act)
-    assert [claim.state for claim in store.claims("j")] == [
-        *("done", "done", "failed", "interrupted", "timed out", "done", "done")
-    ]
-    assert [event for event, _ in heard] == [
-        *("change", "success", "success", "failure", "failure", "success", "change", "success")
-    ]
+    ended = [claim.state for claim in store.claims("j")]
+    assert ended == [*("done", "done", "failed", "interrupted", "timed out", "done", "done")]
+    told = "change, success, success, failure, failure, success, change, success"
+    assert ", ".join(heard) == told
 
 
 @pytest.mark.parametrize(("stopped", "again"), [(None, False), ("service", True)])
@@ -221,9 +215,7 @@ def test_what_kills_every_process_is_given_up(store: JobStore):
 
 @pytest.mark.parametrize(("verb", "number"), [("create", 0), *(("replace", number) for number in range(3))])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_at_every_write(
-    store: JobStore, monkeypatch: pytest.MonkeyPatch, verb: str, when: str, number: int
-):
+def test_killed_at_every_write(store, monkeypatch, verb, when, number):
     """Killed before or after any write, the next processes end with one finished run.
 
     Only a run of which nothing but its claim is on disk is repeated.
@@ -277,3 +269,84 @@ def test_hooks_owed_by_a_dead_process_are_called_once(store: JobStore, monkeypat
     assert (claim.state, claim.owed) == ("failed", [])
     assert claim.hooks == [{"event": "failure", "hook": "hook", "problem": "no answer"}]
     assert [(each["event"], each["schedule"], each["run"]) for each in told] == [("failure", "j", None)]
+
+
+__all__ = ["store"]
+
+
+def test_a_job_comes_back_as_it_was_added(store: JobStore):
+    job = job_of(settings=["a=1"], arguments=["--only", "x"], jitter=2.5, time_limit=60.0, hooks=("change",))
+    store.add(job)
+    assert JobStore(store.root).job("j") == job
+    assert job.words("/c") == ["run", "/w.yaml", "--set", "a=1", "--only", "x", "--cache", "/c"]
+    assert store.state(job) == State(0)
+    with pytest.raises(RequestError) as caught:
+        store.job("k")
+    assert caught.value.problems[0].hint is not None
+
+
+def test_a_name_is_taken_once(store: JobStore):
+    added: list[str] = []
+    refused: list[str] = []
+
+    def add(number: int) -> None:
+        try:
+            store.add(job_of(id=str(number)))
+            added.append(str(number))
+        except RequestError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=add, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert added == [store.job("j").id]
+    assert len(refused) == 7
+    assert all("there is a schedule 'j' already" in each for each in refused)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 2}', "\0" * 100])
+@pytest.mark.parametrize("name", ["job.json", "state.json"])
+def test_damaged_files_are_said(store: JobStore, name: str, text: str):
+    job = job_of()
+    store.add(job)
+    (store.root / "schedules" / "j" / name).write_text(text)
+    with pytest.raises(GravelError, match="cannot be read"):
+        store.state(store.job("j"))
+    store.remove("j")
+    store.add(job)
+
+
+def test_a_job_with_policies_of_before(store: JobStore):
+    store.add(job_of())
+    path = store.root / "schedules" / "j" / "job.json"
+    path.write_text(
+        json.dumps(json.loads(path.read_text()) | {"format": 1, "catch_up": "all", "overlap": "skip"})
+    )
+    with pytest.raises(GravelError) as caught:
+        store.job("j")
+    (problem,) = caught.value.problems
+    assert problem.message == (
+        f"{path} cannot be read: catch_up and overlap cannot be chosen any more: due times that were missed "
+        "run once, and a run at work is not doubled"
+    )
+    assert problem.hint == "`gravel schedule remove j` and `gravel schedule add` make it anew"
+
+
+def test_no_hook_comes_from_a_cache(store: JobStore):
+    with pytest.raises(ValueError, match="--on-change is among the words for `gravel run`"):
+        job_of(arguments=["--on-change=true"])
+
+
+def test_what_dead_writers_left_is_swept(store: JobStore):
+    store.add(job_of())
+    folder = store.root / "schedules"
+    (folder / ".removed-1" / "claims").mkdir(parents=True)
+    (folder / "j" / "claims").mkdir()
+    old, new = folder / "j" / "claims" / ".old", folder / "j" / ".new"
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (0, 0))
+    store.sweep()
+    assert sorted(path.name for path in folder.rglob("*")) == [".new", "claims", "j", "job.json"]

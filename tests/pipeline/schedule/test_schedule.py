@@ -24,6 +24,7 @@ from gravel.pipeline.schedule.job_store import Claim, JobStore
 from gravel.pipeline.schedule.policy import State
 from gravel.pipeline.schedule.ticker import Ticker
 from gravel.pipeline.schedule.times import from_iso
+from tests.pipeline.cli_case import HEAVY, loaded
 from tests.pipeline.schedule.case import job_of
 from tests.pipeline.tiny_stages import ADD, MAKE
 
@@ -53,10 +54,8 @@ def gravel(*words: str) -> Result:
 
 
 def add(*words: str, cron: str = "0 3 * * *") -> Result:
-    words, rest = words[: (cut := words.index("--") if "--" in words else len(words))], words[cut:]
-    return CliRunner().invoke(
-        main, ["schedule", "add", "sums.yaml", "--cron", cron, "--cache", "cache", *words, *rest]
-    )
+    place = ("--cron", cron, "--cache", "cache")
+    return CliRunner().invoke(main, ["schedule", "add", "sums.yaml", *place, *words])
 
 
 def test_add_list_remove(file: Path):
@@ -238,9 +237,7 @@ def test_a_tick_stays_until_its_runs_are_over(tmp_path: Path, started: list[tupl
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_one_that_is_told_to_stop_interrupts_its_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
-):
+def test_one_that_is_told_to_stop_interrupts_its_runs(tmp_path, monkeypatch, number):
     code = "import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: raise SystemExit(130)"
     runs: list[subprocess.Popen[bytes]] = []
 
@@ -280,6 +277,18 @@ def test_unit_files_quote_what_needs_it():
     assert "schedules of /100%%\n" in text
 
 
+def test_help_of_every_subcommand_imports_next_to_nothing():
+    group = main.get_command(click.Context(main), "schedule")
+    assert isinstance(group, click.Group)
+    assert set(group.commands) == {"add", "list", "remove", "run", "tick", "unit"}
+    for name in group.commands:
+        assert CliRunner().invoke(main, ["schedule", name, "--help"]).exit_code == 0
+    heavy = {"pydantic", "ruamel.yaml", "cronsim", "zoneinfo", "filelock", "gravel.pipeline.schedule"}
+    told, found = loaded("schedule", "add", "--help", of=heavy | HEAVY)
+    assert "--on-success" in told
+    assert not found
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not here")
 def test_systemd_takes_the_unit_files(tmp_path: Path):
     for timed in (False, True):
@@ -294,29 +303,6 @@ def test_systemd_takes_the_unit_files(tmp_path: Path):
             check=False,
         )
         assert "gravel-schedule" not in ended.stderr, ended.stderr
-
-
-def test_schedule_help_imports_next_to_nothing():
-    code = """\
-import sys
-from gravel.pipeline.cli import main
-try:
-    main(["schedule", "add", "--help"])
-finally:
-    heavy = "pydantic ruamel.yaml cronsim zoneinfo filelock numpy dask gravel.pipeline.schedule".split()
-    print(sorted(set(heavy) & set(sys.modules)), file=sys.stderr)
-"""
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "--on-success" in ended.stdout
-    assert ended.stderr.strip() == "[]"
-
-
-def test_every_subcommand_has_help():
-    group = main.get_command(click.Context(main), "schedule")
-    assert isinstance(group, click.Group)
-    assert set(group.commands) == {"add", "list", "remove", "run", "tick", "unit"}
-    for name in group.commands:
-        assert CliRunner().invoke(main, ["schedule", name, "--help"]).exit_code == 0
 
 
 def test_a_cache_that_is_read_only_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +9,9 @@ import pytest
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.scheduler import attempts
 from gravel.pipeline.scheduler import run as run_module
-from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED
 from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from tests.pipeline.scheduler.test_driver import run
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 LOOKS_AN_EDGE = 8
@@ -62,14 +59,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Nodes]:
     return found
 
 
-def run(plan: Plan, root: Path) -> RunOutcome:
-    return execute(plan, RunOptions(cache_root=root, cluster="inline", backend="cpu"))
-
-
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_edge_is_looked_at_a_few_times(
-    tmp_path: Path, made: list[Nodes], monkeypatch: pytest.MonkeyPatch, shape: Callable[[int], list[StageRun]]
-) -> None:
+def test_each_edge_is_looked_at_a_few_times(tmp_path, made, monkeypatch, shape) -> None:
     offers: list[str] = []
     begin = attempts.Attempts.begin
 

@@ -46,32 +46,28 @@ def chosen(tmp_path: Path, options: dict[str, Any], **parts: str) -> str:
     return without_workers(decide(asked), plan, asked, Cache(asked.cache_root)).cluster
 
 
-def test_a_small_run_needs_none(tmp_path: Path) -> None:
-    assert chosen(tmp_path, {}) == "inline"
+MANY = str(list(range(1, MAX_RUNS)))
 
 
 @pytest.mark.parametrize(
-    ("options", "parts"),
+    ("options", "parts", "cluster"),
     [
-        ({"cluster": "local"}, {}),
-        ({"workers": 2}, {}),
-        ({}, {"scale": "26"}),
-        ({"host_memory": "300MiB"}, {"scale": "16"}),
-        ({}, {"limit": ", time_limit: 1h"}),
-        ({}, {"factors": str(list(range(1, MAX_RUNS)))}),
+        ({}, {}, "inline"),
+        ({"cluster": "local"}, {}, "local"),
+        ({"workers": 2}, {}, "local"),
+        ({}, {"scale": "26"}, "local"),
+        ({"host_memory": "300MiB"}, {"scale": "16"}, "local"),
+        ({}, {"limit": ", time_limit: 1h"}, "local"),
+        ({}, {"factors": MANY}, "local"),
     ],
-    ids=["local", "workers", "large", "little memory", "a time limit", "many"],
 )
-def test_other_runs_have_workers(tmp_path: Path, options: dict[str, Any], parts: dict[str, str]) -> None:
-    assert chosen(tmp_path, options, **parts) == "local"
+def test_a_small_run_needs_no_workers_and_others_do(tmp_path, options, parts, cluster) -> None:
+    assert chosen(tmp_path, options, **parts) == cluster
 
 
 def test_the_record_says_what_ran(tmp_path: Path) -> None:
-    path = tmp_path / "small.yaml"
-    path.write_text(SMALL.format(factors="[8]", scale="6", limit=""))
-    outcome = execute(
-        build_plan(load_workflow(path, {})), RunOptions(cache_root=tmp_path / "cache", backend="cpu")
-    )
+    plan = plan_of(stage_run("a", MAKE, value=1))
+    outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache", backend="cpu"))
     assert outcome.state == "done"
     assert outcome.record["cluster"] == "inline, in this process"
 
@@ -80,7 +76,7 @@ def test_the_record_says_what_ran(tmp_path: Path) -> None:
     ("gpus", "options", "parts", "cluster"),
     [
         ("1x80GiB", {}, {}, "inline"),
-        ("1x80GiB", {}, {"factors": str(list(range(1, MAX_RUNS)))}, "inline"),
+        ("1x80GiB", {}, {"factors": MANY}, "inline"),
         ("1x80GiB", {"host_memory": "100GiB"}, {"scale": "22"}, "inline"),
         ("2x80GiB", {}, {}, "inline"),
         ("2x80GiB", {}, {"factors": "[8, 16]"}, "cuda"),
@@ -92,29 +88,8 @@ def test_the_record_says_what_ran(tmp_path: Path) -> None:
         ("1x80GiB", {}, {"factors": str(list(range(1, MAX_GPU_RUNS)))}, "cuda"),
         ("1x80GiB", {"backend": "cpu"}, {}, "inline"),
     ],
-    ids=[
-        "small",
-        "runs",
-        "size",
-        "chain",
-        "two",
-        "two on one",
-        "asked",
-        "workers",
-        "large",
-        "a time limit",
-        "many",
-        "cpu",
-    ],
 )
-def test_a_run_on_one_gpu(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    gpus: str,
-    options: dict[str, Any],
-    parts: dict[str, str],
-    cluster: str,
-) -> None:
+def test_a_run_on_one_gpu(tmp_path, monkeypatch, gpus, options, parts, cluster) -> None:
     monkeypatch.setenv(FAKE, gpus)
     assert chosen(tmp_path, {"backend": "auto", **options}, **parts) == cluster
 
@@ -130,9 +105,7 @@ def test_the_record_names_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("upstream", "cluster"), [("b", "inline"), ("a", "cuda")])
-def test_of_several_gpus_a_run_may_be_able_to_use_but_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, upstream: str, cluster: str
-) -> None:
+def test_of_several_gpus_a_run_may_be_able_to_use_but_one(tmp_path, monkeypatch, upstream, cluster) -> None:
     monkeypatch.setenv(FAKE, "2x4GiB")
     runs = [stage_run("a", MAKE), stage_run("b", DEVICES, "a"), stage_run("c", DEVICES, upstream)]
     options = RunOptions(tmp_path)
@@ -143,6 +116,17 @@ def test_of_several_gpus_a_run_may_be_able_to_use_but_one(
     assert without_workers(decide(options), plan_of(*runs), options, Cache(tmp_path)).cluster == "cuda"
 
 
+def fake_cupy(free: int, total: int, pinned: list[int]) -> SimpleNamespace:
+    """A CuPy whose device has so much; `pinned` counts how often its pinned blocks are let go."""
+    nothing = {"total_bytes": lambda: 0, "free_bytes": lambda: 0, "used_bytes": lambda: 0}
+    runtime = SimpleNamespace(memGetInfo=lambda: (free, total))
+    return SimpleNamespace(
+        get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None, **nothing),
+        get_default_pinned_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: pinned.append(1)),
+        cuda=SimpleNamespace(is_available=lambda: True, runtime=runtime),
+    )
+
+
 class OutOfMemoryError(MemoryError):
     """As CuPy's, whose module is `cupy.cuda.memory`."""
 
@@ -150,21 +134,12 @@ class OutOfMemoryError(MemoryError):
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_gpu_that_is_full_is_emptied_and_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
+def test_a_gpu_that_is_full_is_emptied_and_tried_again(tmp_path, monkeypatch, times) -> None:
     """Results and arrays that this process keeps are let go first, as they go with a worker."""
     monkeypatch.setenv(FAKE, "1x4GiB")
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
     pinned: list[int] = []
-    pool = SimpleNamespace(free_all_blocks=lambda: None, total_bytes=lambda: 0, free_bytes=lambda: 0)
-    runtime = SimpleNamespace(memGetInfo=lambda: (4 << 30, 4 << 30))
-    cupy = SimpleNamespace(
-        get_default_memory_pool=lambda: pool,
-        get_default_pinned_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: pinned.append(1)),
-        cuda=SimpleNamespace(is_available=lambda: True, runtime=runtime),
-    )
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(4 << 30, 4 << 30, pinned))
     host = numpy.zeros(8)
     seen: list[tuple[int, int]] = []
 
@@ -198,16 +173,7 @@ def test_a_gpu_that_others_fill_is_not_tried_again(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv(FAKE, "1x4GiB")
     sort = {"__name__": "cupy.cuda.thrust"}
     exec("def sort():\n    raise MemoryError('std::bad_alloc')\n", sort)
-    runtime = SimpleNamespace(memGetInfo=lambda: (3 << 30, 141 << 30))
-    pool = SimpleNamespace(
-        free_all_blocks=lambda: None, free_bytes=lambda: 0, total_bytes=lambda: 0, used_bytes=lambda: 0
-    )
-    cupy = SimpleNamespace(
-        get_default_memory_pool=lambda: pool,
-        get_default_pinned_memory_pool=lambda: pool,
-        cuda=SimpleNamespace(is_available=lambda: True, runtime=runtime),
-    )
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(3 << 30, 141 << 30, []))
 
     def run(context: Any, parameters: Any, inputs: tuple[Any, ...]) -> Any:
         sort["sort"]()  # type: ignore[operator]
@@ -220,9 +186,7 @@ def test_a_gpu_that_others_fill_is_not_tried_again(tmp_path: Path, monkeypatch: 
     assert "--backend cpu" in b["hint"]
 
 
-def test_what_a_gpu_has_free_is_planned_with_and_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_gpu_has_free_is_planned_with_and_said(tmp_path, monkeypatch) -> None:
     """CUDA's context, modules and the pools of libraries come out of what is free, too."""
     gpu = Device("0", "H200", 141 << 30)
     monkeypatch.setattr(Device, "free_bytes", property(lambda device: 3 << 30))

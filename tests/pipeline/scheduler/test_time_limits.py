@@ -101,9 +101,7 @@ def test_an_alarm_of_somebody_else_still_rings(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("aside", [False, True])
-def test_an_import_is_let_end_before_a_stage_is_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, aside: bool
-) -> None:
+def test_an_import_is_let_end_before_a_stage_is_stopped(tmp_path, monkeypatch, aside) -> None:
     name = f"takes_long_{aside}"
     (tmp_path / f"{name}.py").write_text("import time\nfor _ in range(40): time.sleep(0.01)\nWHOLE = True\n")
     monkeypatch.syspath_prepend(str(tmp_path))

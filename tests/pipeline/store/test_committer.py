@@ -91,12 +91,16 @@ def test_a_record_comes_after_its_data_are_on_the_disk(tmp_path: Path, watched: 
     assert run(many(10), tmp_path).record["cluster"] is None
 
 
-def test_many_runs_wait_for_the_disk_together(
-    tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    each: list[int] = []
+@pytest.fixture
+def each(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The files that are waited for one by one."""
+    found: list[int] = []
     fsync = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda handle: (each.append(handle), fsync(handle)))
+    monkeypatch.setattr(os, "fsync", lambda handle: (found.append(handle), fsync(handle)))
+    return found
+
+
+def test_many_runs_wait_for_the_disk_together(tmp_path, watched, each, monkeypatch) -> None:
     monkeypatch.setattr(committer, "INTERVAL", 60.0)
     run(many(20), tmp_path)
     assert watched.syncs <= 3  # one of the group, and what names its records at the end
@@ -142,10 +146,11 @@ def test_an_equal_result_of_another_run_counts(tmp_path: Path, monkeypatch: pyte
     assert all(cache.check(name) is None for name in outcome.record["artifacts"])
 
 
-def test_a_disk_that_fails_fails_what_is_not_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Disk, files: Iterable[Path]) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
+def fails(self: Disk, files: Iterable[Path]) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
 
+
+def test_a_disk_that_fails_fails_what_is_not_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Disk, "sync", fails)
     outcome = run(plan_of(stage_run("a", MAKE), stage_run("b", ADD, "a")), tmp_path)
     assert outcome.exit_code == 1
@@ -160,13 +165,8 @@ def test_a_disk_that_fails_fails_what_is_not_on_it(tmp_path: Path, monkeypatch: 
     assert len(list((tmp_path / "data").iterdir())) == 3
 
 
-def test_without_one_wait_for_all_each_file_is_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    each: list[int] = []
-    fsync = os.fsync
+def test_without_one_wait_for_all_each_file_is_waited_for(tmp_path, each, monkeypatch) -> None:
     monkeypatch.setattr(committer, "_syncfs", lambda: None)
-    monkeypatch.setattr(os, "fsync", lambda handle: (each.append(handle), fsync(handle)))
     assert run(plan_of(stage_run("a", MAKE)), tmp_path).exit_code == 0
     assert len(each) > 5
 
@@ -179,9 +179,6 @@ def test_a_disk_that_fails_at_the_end_is_named(tmp_path: Path, monkeypatch: pyte
     publisher._disk = Disk(tmp_path)
     publisher._thread = threading.Thread(target=publisher._work, daemon=True)
     publisher._thread.start()
-
-    def fails(self: Disk, files: Iterable[Path]) -> None:
-        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     monkeypatch.setattr(Disk, "sync", fails)
     publisher.close()

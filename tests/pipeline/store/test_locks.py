@@ -144,11 +144,16 @@ def test_an_exception_frees_the_lock(tmp_path):
         pass
 
 
-def test_without_locks_work_goes_on(tmp_path, monkeypatch):
-    def no_locks(handle: int, how: int) -> None:
+@pytest.fixture
+def no_locks(monkeypatch):
+    def refuse(handle: int, how: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
-    monkeypatch.setattr(fcntl, "flock", no_locks)
+    monkeypatch.setattr(fcntl, "flock", refuse)
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_without_locks_work_goes_on(tmp_path):
     with Cache(tmp_path).lock("abc"):
         pass
 
@@ -175,11 +180,8 @@ def test_a_lease_is_held_by_a_living_process_only(tmp_path):
     assert list((tmp_path / "leases").iterdir()) == []
 
 
-def test_where_nothing_can_be_locked_the_process_tells(tmp_path, monkeypatch):
-    def no_locks(handle: int, how: int) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(fcntl, "flock", no_locks)
+@pytest.mark.usefixtures("no_locks")
+def test_where_nothing_can_be_locked_the_process_tells(tmp_path):
     path = tmp_path / "x.lock"
     lease = Lease(path, "work")
     me = holder(path)

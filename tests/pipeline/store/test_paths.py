@@ -13,16 +13,7 @@ from gravel.pipeline.store.cache import FOLDERS
 PIPELINE = Path(__file__).parents[3] / "pipeline"
 
 ROOMS = (
-    "cli",
-    "plan",
-    "workflow",
-    "report",
-    "records",
-    "progress",
-    "doctor",
-    "gc",
-    "export",
-    "core",
+    *("cli", "plan", "workflow", "report", "records", "progress", "doctor", "gc", "export", "core"),
     "plugins",
 )
 

@@ -220,9 +220,7 @@ def test_create_is_exclusive_and_replace_is_whole(tmp_path):
     assert [path.name for path in (tmp_path / "a").iterdir()] == ["b.json"]
 
 
-def test_no_file_stays_open_where_the_result_is_there_already(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_stays_open_where_the_result_is_there_already(tmp_path, monkeypatch) -> None:
     fsync = os.fsync
 
     def slowly(handle: int) -> None:

@@ -61,23 +61,17 @@ class World:
 
     def run(self, cache: str, *options: str) -> dict[str, Any]:
         """Run the workflow; return its stages' states, what was said, and its record."""
-        result = self.call(
-            "run", str(self.file), "--cache", cache, "--cluster", "inline", "--backend", "cpu", *options
-        )
+        here = ("--cluster", "inline", "--backend", "cpu")
+        result = self.call("run", str(self.file), "--cache", cache, *here, *options)
         assert result.exit_code == 0, result.output
         root = Path(cache) if "://" not in cache else next((self.folder / "tiers").iterdir())
         newest = max((root / "runs").iterdir(), key=lambda run: run.stat().st_mtime_ns)
         record = json.loads((newest / "run.json").read_text())
-        states = {stage["key"]: stage["state"] for stage in record["stages"]}
-        outputs = {stage["key"]: stage["outputs"] for stage in record["stages"]}
-        recipes = {stage["key"]: stage["recipe"] for stage in record["stages"]}
-        return {
-            "states": states,
-            "said": result.output,
-            "record": record,
-            "outputs": outputs,
-            "recipes": recipes,
-        }
+        found: dict[str, Any] = {"said": result.output, "record": record}
+        for name in ("state", "output", "recipe"):
+            field = "outputs" if name == "output" else name
+            found[f"{name}s"] = {stage["key"]: stage[field] for stage in record["stages"]}
+        return found
 
 
 @pytest.fixture

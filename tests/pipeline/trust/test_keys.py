@@ -16,9 +16,10 @@ from gravel.pipeline.store.records import unseal
 from gravel.pipeline.trust import keys
 from gravel.pipeline.trust.keys import check_only_mine
 from tests.pipeline.other_user import OTHER, needs_root
+from tests.pipeline.store.conftest import line, server
 from tests.pipeline.store.trust_case import ALL, keys_in, names, place, read, world
 
-__all__ = ["place", "world"]
+__all__ = ["line", "place", "server", "world"]
 
 
 def test_a_key_counts_from_when_it_is_trusted_until_it_is_removed(world, place):

@@ -100,9 +100,7 @@ def centrality_losing_a_worker(context: Any, parameters: Any, **inputs: Any) -> 
 
 
 @pytest.mark.parametrize("rank", slow_among([0, 1], [0]))
-def test_a_killed_worker_costs_some_batches(
-    tmp_path: Path, expected: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, rank: int
-) -> None:
+def test_a_killed_worker_costs_some_batches(tmp_path, expected, monkeypatch, rank) -> None:
     monkeypatch.setenv(KILLED, str(tmp_path / "killed"))
     monkeypatch.setenv(RANK, str(rank))
     losing = dataclasses.replace(STAGE, run=centrality_losing_a_worker)
@@ -116,9 +114,7 @@ def test_a_killed_worker_costs_some_batches(
     assert children() == []
 
 
-def test_a_plan_counts_gpus_too(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_counts_gpus_too(tmp_path, capfd, monkeypatch) -> None:
     monkeypatch.setenv(FAKE, "2x4GiB")
     file = tmp_path / "plan.yaml"
     file.write_text(WORKFLOW)

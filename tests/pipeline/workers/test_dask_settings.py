@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import dask
@@ -13,9 +12,7 @@ from gravel.pipeline.workers.settings import dask_settings
 
 
 @pytest.mark.parametrize("uses_dask_cuda", [True, False])
-def test_dask_opens_the_driver_of_gpus_for_dask_cuda_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, uses_dask_cuda: bool
-) -> None:
+def test_dask_opens_the_driver_of_gpus_for_dask_cuda_alone(monkeypatch, tmp_path, uses_dask_cuda) -> None:
     """Scheduler and workers count GPUs when they start, which opens NVML."""
     opened: list[int] = []
     fake = SimpleNamespace(

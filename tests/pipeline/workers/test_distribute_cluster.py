@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import json
 import os
-import signal
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import traverse
 from tests.pipeline.workers.test_cluster import children
-from tests.pipeline.workers.test_partition_cluster import gravel
+from tests.pipeline.workers.test_partition_cluster import LosesARank, gravel
 
 
 def workflow(scale: int, edge_factor: int, ranks: int) -> str:
@@ -164,26 +163,8 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) < edge_list / 50
 
 
-class LosesAMaker:
-    """A gang's end whose rank 1 is killed while the graph is made for the first time."""
-
-    def __init__(self, gang: Any) -> None:
-        self._gang, self.rank, self.size, self.sent = gang, gang.rank, gang.size, 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._gang, name)
-
-    def send(self, to: int, number: int, value: Any) -> None:
-        self.sent += 1
-        flag = Path(os.environ[LOST])
-        if self.rank == 1 and self.sent == 9 and not flag.exists():
-            flag.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        self._gang.send(to, number, value)
-
-
 def make_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
-    return function(LosesAMaker(gang), task)
+    return function(LosesARank(gang, Path(os.environ[LOST]), 9), task)
 
 
 def distribute_losing_a_rank(context: Any, parameters: Any) -> Any:
@@ -207,7 +188,7 @@ def test_a_killed_maker_costs_a_retry(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def find_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
-    return function(LosesAMaker(gang) if function is find_as_rank else gang, task)
+    return function(LosesARank(gang, Path(os.environ[LOST]), 9) if function is find_as_rank else gang, task)
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
@@ -217,9 +198,7 @@ def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_a_rank_killed_while_components_are_found_costs_a_retry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rank_killed_while_components_are_found_costs_a_retry(tmp_path, monkeypatch) -> None:
     flag = tmp_path / "lost"
     monkeypatch.setenv(LOST, str(flag))
     monkeypatch.setattr(

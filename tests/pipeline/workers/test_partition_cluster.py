@@ -79,18 +79,18 @@ def test_any_number_of_workers_finds_the_same(tmp_path: Path, ranks: list[int]) 
 
 
 class LosesARank:
-    """A gang's end whose rank 1 is killed in the middle of the first search that is ever made."""
+    """A rank group's end whose rank 1 is killed at one of the values that it sends, once."""
 
-    def __init__(self, gang: Any, what: str) -> None:
+    def __init__(self, gang: Any, flag: Path, at: int) -> None:
         self._gang, self.rank, self.size, self.sent = gang, gang.rank, gang.size, 0
-        self._flag = Path(os.environ[FLAG] + what)
+        self._flag, self._at = flag, at
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._gang, name)
 
     def send(self, to: int, number: int, value: Any) -> None:
         self.sent += 1
-        if self.rank == 1 and self.sent == 5 and not self._flag.exists():
+        if self.rank == 1 and self.sent == self._at and not self._flag.exists():
             self._flag.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         self._gang.send(to, number, value)
@@ -98,7 +98,7 @@ class LosesARank:
 
 def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
     assert function in (search_as_rank, find_as_rank, search_share)
-    return function(LosesARank(gang, function.__name__), task)
+    return function(LosesARank(gang, Path(os.environ[FLAG] + function.__name__), 5), task)
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:

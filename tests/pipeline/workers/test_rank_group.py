@@ -22,7 +22,7 @@ from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 
 
 def gather(rendezvous: Rendezvous, function: Callable[..., Any], items: list[Any]) -> list[Any]:
-    """Run the ranks in threads and return their answers."""
+    """Run the ranks in threads, end the rendezvous, and return their answers."""
     answers: list[Any] = [None] * len(items)
 
     def go(rank: int) -> None:
@@ -33,6 +33,7 @@ def gather(rendezvous: Rendezvous, function: Callable[..., Any], items: list[Any
         thread.start()
     for thread in threads:
         thread.join(20)
+    rendezvous.close()
     return answers
 
 
@@ -48,7 +49,6 @@ def exchange(context: SocketRank, item: int) -> list[list[int]]:
 def test_every_rank_gets_every_value_in_rank_order(size: int) -> None:
     rendezvous = Rendezvous("127.0.0.1", size)
     answers = gather(rendezvous, exchange, list(range(size)))
-    rendezvous.close()
     expected = [[rank * step for rank in range(size)] for step in range(20)]
     assert answers == [(True, expected)] * size
     assert rendezvous.problem is None
@@ -80,7 +80,6 @@ def test_nobody_waits_for_a_rank_that_does_not_come(item: str, words: str) -> No
     rendezvous = Rendezvous("127.0.0.1", 3, time_limit=0.3)
     began = time.monotonic()
     answers = gather(rendezvous, fails, ["stay", item, "stay"])
-    rendezvous.close()
     assert time.monotonic() - began < 10
     for rank in (0, 2):
         done, error = answers[rank]
@@ -93,9 +92,7 @@ def test_nobody_waits_for_a_rank_that_does_not_come(item: str, words: str) -> No
 
 
 def test_ranks_that_never_start_are_named() -> None:
-    rendezvous = Rendezvous("127.0.0.1", 3, join_limit=0.2)
-    answers = gather(rendezvous, fails, ["stay", "stay"])
-    rendezvous.close()
+    answers = gather(Rendezvous("127.0.0.1", 3, join_limit=0.2), fails, ["stay", "stay"])
     assert not answers[0][0]
     assert "ranks [2] did not start" in str(answers[0][1])
 
@@ -107,7 +104,6 @@ def test_a_stranger_without_the_key_is_turned_away() -> None:
     with pytest.raises((AuthenticationError, EOFError, OSError)):
         Client(rendezvous.invitation(0).address, authkey=b"guess")
     assert gather(rendezvous, exchange, [1])[0][0]
-    rendezvous.close()
 
 
 def test_small_messages_do_not_wait_for_each_other_on_either_side() -> None:
@@ -162,9 +158,7 @@ def expected_letters(rank: int, size: int) -> list[Any]:
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_parcels_are_found_by_sender_and_number(size: int) -> None:
-    rendezvous = Rendezvous("127.0.0.1", size, time_limit=20)
-    answers = gather(rendezvous, passes_on, [0] * size)
-    rendezvous.close()
+    answers = gather(Rendezvous("127.0.0.1", size, time_limit=20), passes_on, [0] * size)
     assert answers == [(True, expected_letters(rank, size)) for rank in range(size)]
     assert run_in_threads(passes_on, [0] * size) == [expected_letters(rank, size) for rank in range(size)]
 
@@ -194,7 +188,6 @@ def test_nobody_waits_for_a_parcel_that_cannot_come(item: str, words: str) -> No
     rendezvous = Rendezvous("127.0.0.1", 3, time_limit=0.3)
     began = time.monotonic()
     answers = gather(rendezvous, waits_for_parcel, ["stay", item, "stay"])
-    rendezvous.close()
     assert time.monotonic() - began < 10
     assert [done for done, _ in answers[::2]] == [False, False]
     assert any(words in str(answers[rank][1]) for rank in (0, 2))
@@ -218,7 +211,6 @@ def test_connections_that_say_nothing_hold_up_nobody() -> None:
     took = time.monotonic() - began
     for each in silent:
         each.close()
-    rendezvous.close()
     assert [done for done, _ in answers] == [True] * 3, answers
     assert took < 3
 
@@ -244,7 +236,6 @@ def test_of_too_many_connections_without_a_key_the_oldest_are_cut() -> None:
             pass
     for each in silent:
         each.close()
-    rendezvous.close()
     assert [done for done, _ in answers] == [True] * 2, answers
 
 
@@ -297,7 +288,6 @@ def test_what_the_key_is_not_shown_for_is_never_unpickled(tmp_path: Path) -> Non
                 pass
         connection.close()
     assert gather(rendezvous, exchange, [1])[0][0]
-    rendezvous.close()
     assert not mark.exists()
 
 

@@ -14,7 +14,9 @@ from gravel.pipeline.workflow.loader import load_workflow
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
 
-def plan_of(folder: Path, text: str, overrides: dict[str, str] | None = None, **options: Any) -> Plan:
+def plan_of(
+    folder: Path, text: str = ORDERINGS, overrides: dict[str, str] | None = None, **options: Any
+) -> Plan:
     path = folder / "w.yaml"
     path.write_text(text)
     return build_plan(load_workflow(path, overrides, stages=FAKES), **options)

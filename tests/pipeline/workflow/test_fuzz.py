@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,49 +17,13 @@ from gravel.pipeline.workflow.nodes import Text
 from gravel.pipeline.workflow.source import read_workflow_text
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
-TOKENS = st.sampled_from(
-    [
-        *("stages", "stage", "input", "inputs", "parameters", "matrix", "over", "keep", "about", "workflow"),
-        *("ingest", "symmetrize", "traverse", "verify", "report", "graph", "edges", "bfs", "source", "rmat"),
-        *(
-            ": ",
-            ":",
-            "- ",
-            "\n",
-            "\n  ",
-            "\n    ",
-            "{",
-            "}",
-            "[",
-            "]",
-            ", ",
-            "'",
-            '"',
-            "|",
-            ">",
-            "#",
-            "?",
-            "\t",
-        ),
-        *(
-            "&a ",
-            "*a",
-            "!!int ",
-            "!x",
-            "<<",
-            "---",
-            "...",
-            "%YAML 1.1",
-            "~",
-            "1",
-            "-1",
-            "0x1",
-            "1e999",
-            ".nan",
-        ),
-        *("${order}", "${", "$${", "${a}", "é", "\u2028", "\x85", "\ufeff", "@", "`", "\\", "true", "null"),
-    ]
-)
+TOKENS = st.sampled_from([
+    "stages", "stage", "input", "inputs", "parameters", "matrix", "over", "keep", "about", "workflow",
+    "ingest", "symmetrize", "traverse", "verify", "report", "graph", "edges", "bfs", "source", "rmat", "true",
+    "null", ": ", ":", "- ", "\n", "\n  ", "\n    ", "{", "}", "[", "]", ", ", "'", '"', "|", ">", "#", "?",
+    "\t", "&a ", "*a", "!!int ", "!x", "<<", "---", "...", "%YAML 1.1", "~", "1", "-1", "0x1", "1e999",
+    ".nan", "${order}", "${", "$${", "${a}", "é", "\u2028", "\x85", "\ufeff", "@", "`", "\\",
+])  # fmt: skip
 
 PATIENT = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -77,15 +42,9 @@ def survives(text: str, overrides: dict[str, str] | None = None) -> None:
         check_message(error)
 
 
-@PATIENT
-@given(st.lists(TOKENS, max_size=60).map("".join))
-def test_random_tokens(text: str) -> None:
-    survives(text)
-
-
-@PATIENT
-@given(st.text(max_size=200))
-def test_random_text(text: str) -> None:
+@settings(PATIENT, max_examples=80)
+@given(st.text(max_size=200) | st.lists(TOKENS, max_size=60).map("".join))
+def test_random_text_and_tokens(text: str) -> None:
     survives(text)
 
 
@@ -122,8 +81,6 @@ VALUES = st.recursive(
     VALUES,
 )
 def test_any_value_under_any_key(key: str, value: object) -> None:
-    import json
-
     text = json.dumps(value)
     for stage in ("ingest", "traverse", "report"):
         survives(f"matrix: {{order: [1, 2]}}\nstages:\n  a: {{stage: {stage}, {key}: {text}}}\n")
@@ -133,8 +90,6 @@ def test_any_value_under_any_key(key: str, value: object) -> None:
 @PATIENT
 @given(st.sampled_from(["include", "exclude"]), VALUES, st.lists(st.tuples(TOKENS, VALUES), max_size=2))
 def test_any_combination_of_a_matrix(key: str, value: object, more: list[tuple[str, object]]) -> None:
-    import json
-
     for item in (value, [value], [{"order": value}, dict(more)], {"order": [value]}):
         axis = f"matrix: {{order: [rcm, degree], {key}: {json.dumps(item)}}}"
         survives(
@@ -147,11 +102,7 @@ def test_any_combination_of_a_matrix(key: str, value: object, more: list[tuple[s
 @example("use", "\U00010000", None)
 @example("use", "a\0b", None)
 @given(st.sampled_from(["parameters", "only", "use", "about", "stage"]), VALUES, VALUES)
-def test_any_use_of_another_workflow(
-    tmp_path_factory: pytest.TempPathFactory, key: str, value: object, scale: object
-) -> None:
-    import json
-
+def test_any_use_of_another_workflow(tmp_path_factory, key, value, scale) -> None:
     path = tmp_path_factory.getbasetemp() / "orderings.yaml"
     path.write_text(ORDERINGS)
     entry = {"use": str(path), "parameters": {"scale": scale}, key: value}

@@ -1,4 +1,4 @@
-"""The matrix: each run depends on the axes that reach it, and equal runs are one."""
+"""The matrix: which combinations run, each depends on the axes that reach it, and equal runs are one."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError, WorkflowError
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.workflow.loader import load_workflow
-from tests.pipeline.fake_stages import FAKES, ORDERINGS
-
-
-def plan_of(tmp_path: Path, text: str = ORDERINGS, **options: object) -> Plan:
-    path = tmp_path / "w.yaml"
-    path.write_text(text)
-    return build_plan(load_workflow(path, stages=FAKES), **options)  # type: ignore[arg-type]
+from tests.pipeline.fake_stages import ORDERINGS
+from tests.pipeline.workflow.study_case import keys_of, matrix, plan_of, problem_of
 
 
 def test_runs_depend_on_the_axes_that_reach_them(tmp_path: Path) -> None:
@@ -198,16 +191,6 @@ stages:
     assert len(keys[1]) < 70
 
 
-def test_a_matrix_of_500_runs_is_planned_at_once(tmp_path: Path) -> None:
-    seeds = ", ".join(map(str, range(40)))
-    text = ORDERINGS.replace("layout: [csr, varint]", f"layout: [csr, varint]\n  s: [{seeds}]")
-    text = text.replace("seed: 7", 'seed: "${s}"')
-    started = time.perf_counter()
-    plan = plan_of(tmp_path, text)
-    assert len(plan.runs) == 492
-    assert time.perf_counter() - started < 1
-
-
 def test_a_matrix_of_too_many_runs_is_refused(tmp_path: Path) -> None:
     axes = "".join(f"  a{i}: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n" for i in range(6))
     entries = "".join(
@@ -231,24 +214,22 @@ def ingest(scale: str, seed: str) -> str:
     return f"stages:\n  e: {{stage: ingest, source: {{rmat: {{scale: {scale}, seed: '{seed}'}}}}}}\n"
 
 
-def test_an_axis_of_10_000_values_is_planned(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, f"matrix:\n  s: [{seeds(10_000)}]\n{ingest('3', '${s}')}")
+NAMED = ", ".join(f"n{seed}: {seed}" for seed in range(10_000))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "scale", "key", "seed"),
+    [
+        (f"{{b: [{seeds(10_000)}]}}", "3", "e[b=9999]", 9999),
+        (f"{{b: {{{NAMED}}}}}", "3", "e[b=n77]", 77),
+        (f"{{a: [{seeds(100)}], b: [{seeds(100)}]}}", "3, edge_factor: '${a}'", "e[a=99,b=7]", 7),
+    ],
+    ids=["values", "names", "100 times 100"],
+)
+def test_10_000_runs_are_planned(tmp_path: Path, matrix: str, scale: str, key: str, seed: int) -> None:
+    plan = plan_of(tmp_path, f"matrix: {matrix}\n{ingest(scale, '${b}')}")
     assert len(plan.runs) == 10_000
-    assert plan.runs["e[s=9999]"].parameters.source.rmat.seed == 9999  # type: ignore[attr-defined]
-
-
-def test_an_axis_of_10_000_named_values_is_planned(tmp_path: Path) -> None:
-    named = ", ".join(f"n{seed}: {seed}" for seed in range(10_000))
-    plan = plan_of(tmp_path, f"matrix:\n  s: {{{named}}}\n{ingest('3', '${s}')}")
-    assert len(plan.runs) == 10_000
-    assert plan.runs["e[s=n77]"].parameters.source.rmat.seed == 77  # type: ignore[attr-defined]
-
-
-def test_a_stage_sees_100_times_100(tmp_path: Path) -> None:
-    text = f"matrix:\n  a: [{seeds(100)}]\n  b: [{seeds(100)}]\n{ingest('3', '${b}')}"
-    plan = plan_of(tmp_path, text.replace("scale: 3", "scale: 3, edge_factor: '${a}'"))
-    assert len(plan.runs) == 10_000
-    assert plan.runs["e[a=99,b=7]"].parameters.source.rmat.edge_factor == 99  # type: ignore[attr-defined]
+    assert plan.runs[key].parameters.source.rmat.seed == seed  # type: ignore[attr-defined]
 
 
 def test_10_000_000_experiments_are_refused_at_once(tmp_path: Path) -> None:
@@ -264,3 +245,76 @@ def test_values_of_an_axis_are_bounded_together(tmp_path: Path) -> None:
     text = f"parameters:\n  long: [{', '.join(['0'] * 9_000)}]\nmatrix:\n  a: [{axis}]\n"
     with pytest.raises(WorkflowError, match="more than 1,000,000 values"):
         plan_of(tmp_path, text + ingest("3", "1"))
+
+
+def test_what_is_excluded_does_not_run_and_is_not_checked(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, matrix("exclude: [{order: rcm, layout: varint}, {order: degree}]"))
+    assert keys_of(plan, "ordered") == ["order=original", "order=rcm"]
+    assert keys_of(plan, "bfs") == [
+        "order=original,layout=csr",
+        "order=original,layout=varint",
+        "order=rcm,layout=csr",
+    ]
+    assert len(plan.runs["summary"].inputs["inputs"]) == 3 * 4
+    wrong = matrix("exclude: [{order: nonsense}]").replace("rcm, degree", "rcm, nonsense")
+    assert keys_of(plan_of(tmp_path, wrong), "ordered") == ["order=original", "order=rcm"]
+    several = plan_of(tmp_path, matrix("exclude: {order: [rcm, degree], layout: varint}"))
+    assert len(keys_of(several, "bfs")) == 4
+
+
+def test_what_is_included_comes_besides_and_may_have_new_values(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, matrix("include: [{order: random, layout: csr}]"))
+    assert len(keys_of(plan, "bfs")) == 7
+    assert keys_of(plan, "bfs")[-1] == "order=random,layout=csr"
+    assert len(plan.runs["summary"].inputs["inputs"]) == 7 * 4
+    both = plan_of(tmp_path, matrix("exclude: [{order: rcm}]", "include: [{order: rcm, layout: csr}]"))
+    assert keys_of(both, "ordered") == ["order=original", "order=degree", "order=rcm"]
+    every = plan_of(tmp_path, matrix("include: [{order: random}]"))
+    assert keys_of(every, "bfs")[-2:] == ["order=random,layout=csr", "order=random,layout=varint"]
+
+
+def test_new_values_of_an_axis_with_names_have_names_too(tmp_path: Path) -> None:
+    text = matrix("include: [{order: {far: random}, layout: csr}, {order: near, layout: csr}]")
+    text = text.replace("order: [original, rcm, degree]", "order: {same: original, near: rcm}")
+    plan = plan_of(tmp_path, text)
+    assert keys_of(plan, "ordered") == ["order=same", "order=near", "order=far"]
+    assert plan.runs["ordered[order=far]"].parameters.method == "random"
+    assert "has no value 'nera'" in problem_of(tmp_path, text.replace("{order: near", "{order: nera"))[0]
+
+
+def test_a_matrix_may_be_a_list_of_combinations(tmp_path: Path) -> None:
+    text = ORDERINGS.replace(
+        "  order: [original, rcm, degree]\n  layout: [csr, varint]\n",
+        "  include:\n    - {order: rcm, layout: csr}\n    - {order: degree, layout: varint}\n",
+    )
+    plan = plan_of(tmp_path, text)
+    assert keys_of(plan, "bfs") == ["order=rcm,layout=csr", "order=degree,layout=varint"]
+    message, _, place, _ = problem_of(tmp_path, text.replace("degree, layout: varint", "degree"))
+    assert "says nothing of layout" in message
+    assert place == "w.yaml:11"
+
+
+def test_where_chooses_among_what_is_left(tmp_path: Path) -> None:
+    text = matrix("exclude: [{order: rcm, layout: varint}]")
+    assert keys_of(plan_of(tmp_path, text, where={"order": ["rcm"]}), "bfs") == ["order=rcm,layout=csr"]
+    with pytest.raises(RequestError, match="no combination with order=rcm layout=varint"):
+        plan_of(tmp_path, text, where={"order": ["rcm"], "layout": ["varint"]})
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint", "at"),
+    [
+        ("exclude: [{ordr: rcm}]", "no matrix axis 'ordr'", "'order'", "ordr: rcm"),
+        ("exclude: [{order: rmc}]", "has no value 'rmc'", "'rcm'", "order: rmc"),
+        ("exclude: [rcm]", "`exclude` has 'rcm'", "exclude: [{axis: value}]", "rcm]"),
+        ("exclude: [{layout: [csr, varint]}]", "leaves no combination", "", "[{layout"),
+        ("include: [{order: '${nothing}'}]", "no parameter 'nothing'", "", "${nothing}"),
+        ("include: [{speed: 3}]", "no matrix axis 'speed'", "order, layout", "speed: 3"),
+    ],
+)
+def test_faults_of_combinations(tmp_path: Path, line: str, message: str, hint: str, at: str) -> None:
+    found = problem_of(tmp_path, matrix(line))
+    assert message in found[0]
+    assert hint in found[1]
+    assert found[2] == "w.yaml:11"
+    assert found[3].startswith(at)

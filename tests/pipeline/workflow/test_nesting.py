@@ -67,9 +67,7 @@ def test_equal_runs_of_two_uses_are_one(nested: Path) -> None:
     assert plan.runs["one.graph"].aliases == ("two.graph",)
 
 
-def test_files_count_from_the_workflow_that_names_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_count_from_the_workflow_that_names_them(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     inner = tmp_path / "inner"
     inner.mkdir()
@@ -97,34 +95,19 @@ def test_files_count_from_the_workflow_that_names_them(
         (None, ("order: rcm", "order: rmc"), "'rmc'", "it is used in", "w.yaml:4"),
         (None, ('method: "${order}"', "mehtod: 1"), "has no parameter 'mehtod'", "'method'", "w.yaml:4"),
         (None, ('"${order}"', '"${ordr}"'), "no parameter or matrix axis 'ordr'", "'order'", "w.yaml:4"),
-        (
-            None,
-            ("use: prepare.yaml, only", "use: prepar.yaml, only"),
-            "no workflow file",
-            "prepare.yaml",
-            "w.yaml:5",
-        ),
+        (None, ("use: prepare.yaml, only", "use: prepar.yaml, only"), "no workflow file", "prepare.yaml",
+         "w.yaml:5"),
         (None, ("only: graph", "only: grph"), "no entry 'grph'", "'graph'", "w.yaml:5"),
-        (
-            None,
-            ("use: prepare.yaml, only", "uses: prepare.yaml, only"),
-            "which stage",
-            "use instead",
-            "w.yaml:5",
-        ),
+        (None, ("use: prepare.yaml, only", "uses: prepare.yaml, only"), "which stage", "use instead",
+         "w.yaml:5"),
         (None, ("only: graph", "onyl: graph"), "no key 'onyl'", "'only'", "w.yaml:5"),
         (None, ("input: small.packed", "input: small"), "whole workflow", "small.packed", "w.yaml:6"),
         (None, ("plain.graph]", "plain.ordered]"), "no entry 'plain.ordered'", "", "w.yaml:8"),
         (None, ("over: matrix", "over: [codec]"), "no matrix axis 'codec'", "small.codec", "w.yaml:8"),
-        (
-            ("codec: [csr", "codec: ['${scale}', csr"),
-            None,
-            "which varies with the axis 'scale'",
-            "",
-            "prepare.yaml:3",
-        ),
+        (("codec: [csr", "codec: ['${scale}', csr"), None, "which varies with the axis 'scale'", "",
+         "prepare.yaml:3"),
     ],
-)
+)  # fmt: skip
 def test_faults_are_told_in_the_right_file(nested, inner, outer, message, hint, place) -> None:
     if inner:
         assert inner[0] in PREPARE

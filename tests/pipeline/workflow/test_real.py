@@ -9,7 +9,9 @@ import pytest
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.workflow.loader import load_workflow
+from gravel.pipeline.workflow.schema import workflow_schema
 from gravel.stages.stage import all_stages
+from tests.pipeline.workflow.test_schema import check
 
 WORKFLOWS = Path(__file__).resolve().parents[3] / "workflows"
 
@@ -24,21 +26,14 @@ def test_every_workflow_that_comes_along_can_be_planned(path: Path) -> None:
     assert workflow.name == path.stem
     assert workflow.about
     assert build_plan(workflow).runs
+    assert check(path.read_text(), workflow_schema(all_stages()))
 
 
 def test_the_quickstart_goes_through_all_eight_stages() -> None:
     workflow = load_workflow(WORKFLOWS / "quickstart.yaml")
     # The others are for benchmarks, for graphs that no worker holds or that Python saved, and for measures.
-    assert {entry.stage.name for entry in workflow.stages.values()} == set(all_stages()) - {
-        "counters",
-        "probe",
-        "graph500",
-        "links",
-        "distribute",
-        "saved",
-        "centrality",
-        "paths",
-    }
+    others = {"counters", "probe", "graph500", "links", "distribute", "saved", "centrality", "paths"}
+    assert {entry.stage.name for entry in workflow.stages.values()} == set(all_stages()) - others
     assert len(workflow.stages) == 8
     assert workflow.parameters == {"scale": 16, "sources": 8}
 
@@ -61,34 +56,31 @@ def test_the_place_of_a_file_is_no_part_of_what_ingest_makes() -> None:
         ("{stage: ingest, fil: a.txt}", "no parameter 'fil'", "'file'"),
         ("{stage: ingest}", "stage ingest", ""),
         ("{stage: ingest, file: a.txt, memory: lots}", "`memory` of stage ingest is 'lots'", ""),
-        (
-            "{stage: symmetrize, input: e, direction: bth}",
-            "`direction` of stage symmetrize is 'bth'",
-            "'both'",
-        ),
+        ("{stage: symmetrize, input: e, direction: bth}", "`direction` of stage symmetrize is 'bth'",
+         "'both'"),
         ("{stage: traverse, input: g, sources: {randm: 3}}", "no parameter 'randm' in `sources`", "'random'"),
-        (
-            "{stage: traverse, input: g, sources: {random: x}}",
-            "`sources.random` of stage traverse is 'x'",
-            "",
-        ),
-        (
-            "{stage: traverse, input: g, sources: {random: 3, sed: 1}}",
-            "no parameter 'sed' in `sources`",
-            "'seed'",
-        ),
+        ("{stage: traverse, input: g, sources: {random: x}}", "`sources.random` of stage traverse is 'x'",
+         ""),
+        ("{stage: traverse, input: g, sources: {random: 3, sed: 1}}", "no parameter 'sed' in `sources`",
+         "'seed'"),
         ("{stage: traverse, input: g, sources: []}", "is [], and at least 1 value is expected", ""),
+        ("{stage: traverse, input: g, sources: [{}]}", "is {}, and a whole number or a text is expected", ""),
+        ("{stage: traverse, input: g, sources: [[1]]}", "`sources.0` of stage traverse is [1]", ""),
         ("{stage: traverse, input: g, sources: 3}", "is 3, and a list is expected", "{random: k, seed: s}"),
         ("{stage: traverse, input: g, sources: {random: true}}", "`sources.random` of", ""),
         ('{stage: ingest, source: {rmat: {scale: "3"}}}', "is the text '3', and a whole number", ""),
         ("{stage: traverse, input: g, algorithm: bsf}", "`algorithm` of stage traverse is 'bsf'", "'bfs'"),
         ("{stage: traverse, input: g, strategy: two_fase}", "two_fase", ""),
+        ("{stage: traverse, input: g, strategy: top_dwon}", "'top_dwon' (did you mean 'top_down'?)", ""),
+        ("{stage: traverse, input: g, tuning: {alpha: big}}", "`tuning.alpha` of stage traverse is", ""),
+        ("{stage: traverse, input: g, tuning: {bet: 3}}", "a constant 'bet' (did you mean 'beta'?)", ""),
+        ("{stage: traverse, input: g, strategy: top_down, tuning: {alpha: 4}}", "no constant 'alpha'", ""),
         ("{stage: partition, input: g, rank: 2}", "no parameter 'rank'", "'ranks'"),
         ("{stage: compress, input: g, codec: zip}", "`codec` of stage compress is 'zip'", ""),
         ("{stage: compress, input: e}", "gives EdgeList and VertexIds", "these fit: g"),
         ("{stage: verify, traversal: g, graph: g}", "takes Traversal", ""),
     ],
-)
+)  # fmt: skip
 def test_faults_in_real_parameters(tmp_path: Path, entry: str, message: str, hint: str) -> None:
     path = tmp_path / "w.yaml"
     path.write_text(
@@ -106,18 +98,6 @@ def test_faults_in_real_parameters(tmp_path: Path, entry: str, message: str, hin
     assert problem.location.line == 4
 
 
-def test_a_list_with_one_wrong_item_is_not_called_too_short(tmp_path: Path) -> None:
-    path = tmp_path / "w.yaml"
-    path.write_text(
-        "stages:\n  e: {stage: ingest, source: {path: {vertices: 3}}}\n"
-        "  g: {stage: symmetrize, input: e}\n  b: {stage: traverse, input: g, sources: [[1]]}\n"
-    )
-    with pytest.raises(WorkflowError) as caught:
-        load_workflow(path)
-    (problem,) = caught.value.problems
-    assert "`sources.0` of stage traverse is [1]" in problem.message
-
-
 def test_the_home_of_nobody_is_a_name_like_any_other(tmp_path: Path) -> None:
     path = tmp_path / "w.yaml"
     path.write_text("stages: {e: {stage: ingest, file: ~nobody-of-that-name/a.txt}}")
@@ -127,7 +107,7 @@ def test_the_home_of_nobody_is_a_name_like_any_other(tmp_path: Path) -> None:
 
 def test_another_yaml_file_is_no_workflow() -> None:
     with pytest.raises(WorkflowError) as caught:
-        load_workflow(Path(__file__).parents[3] / "workflows" / "published.yaml")
+        load_workflow(WORKFLOWS / "published.yaml")
     (problem,) = caught.value.problems
     assert problem.message == "this is no workflow: it has papers, tables, claims"
     assert "begins with `stages:`" in (problem.hint or "")

@@ -1,4 +1,4 @@
-"""The JSON schema of workflow files: a small validator of the keywords that it uses checks files with it."""
+"""The JSON schema of workflow files: a validator of its draft checks files with it."""
 
 from __future__ import annotations
 
@@ -9,93 +9,16 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.workflow.schema import workflow_schema
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 
-KNOWN = {
-    *("type", "enum", "const", "anyOf", "allOf", "if", "then", "$ref", "properties", "required", "items"),
-    *("additionalProperties", "propertyNames", "minProperties", "minItems", "pattern", "minimum", "maximum"),
-    *(
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "minLength",
-        "maxLength",
-        "maxItems",
-        "prefixItems",
-        "oneOf",
-        "format",
-    ),
-    *("title", "description", "default", "$schema", "$defs", "discriminator", "examples"),
-}
-TYPES: dict[str, Any] = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "boolean": bool,
-    "null": type(None),
-    "integer": int,
-    "number": (int, float),
-}
-
-
-def is_type(value: Any, name: str) -> bool:
-    if isinstance(value, bool) and name != "boolean":
-        return False
-    return isinstance(value, TYPES[name])
-
-
-def valid(value: Any, schema: Any, root: dict[str, Any]) -> bool:
-    if schema is True:
-        return True
-    if schema is False:
-        return False
-    assert set(schema) <= KNOWN, set(schema) - KNOWN
-    if "$ref" in schema and not valid(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root):
-        return False
-    if "type" in schema:
-        names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        if not any(is_type(value, name) for name in names):
-            return False
-    if "enum" in schema and value not in schema["enum"]:
-        return False
-    if "const" in schema and value != schema["const"]:
-        return False
-    if "anyOf" in schema and not any(valid(value, each, root) for each in schema["anyOf"]):
-        return False
-    if "oneOf" in schema and not any(valid(value, each, root) for each in schema["oneOf"]):
-        return False
-    if "allOf" in schema and not all(valid(value, each, root) for each in schema["allOf"]):
-        return False
-    if "if" in schema and valid(value, schema["if"], root) and not valid(value, schema["then"], root):
-        return False
-    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
-        return False
-    if isinstance(value, int | float) and not (
-        schema.get("minimum", value) <= value <= schema.get("maximum", value)
-    ):
-        return False
-    if isinstance(value, list):
-        if len(value) < schema.get("minItems", 0):
-            return False
-        if "items" in schema and not all(valid(each, schema["items"], root) for each in value):
-            return False
-    if isinstance(value, dict):
-        if len(value) < schema.get("minProperties", 0) or not set(schema.get("required", ())) <= set(value):
-            return False
-        names = schema.get("propertyNames")
-        if names is not None and not all(valid(key, names, root) for key in value):
-            return False
-        properties = schema.get("properties", {})
-        others = schema.get("additionalProperties", True)
-        return all(valid(each, properties.get(key, others), root) for key, each in value.items())
-    return True
-
 
 def check(text: str, schema: dict[str, Any]) -> bool:
-    return valid(YAML(typ="safe", pure=True).load(text), schema, schema)
+    return Draft202012Validator(schema).is_valid(YAML(typ="safe", pure=True).load(text))
 
 
 @pytest.fixture(scope="module")
@@ -103,17 +26,11 @@ def schema() -> dict[str, Any]:
     return json.loads(json.dumps(workflow_schema(FAKES)))
 
 
-def test_it_names_its_draft(schema: dict[str, Any]) -> None:
+def test_it_is_of_the_draft_that_it_names(schema: dict[str, Any]) -> None:
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-
-
-def test_every_reference_leads_somewhere(schema: dict[str, Any]) -> None:
+    Draft202012Validator.check_schema(schema)
     for name in re.findall(r'"\$ref": "#/\$defs/([^"]*)"', json.dumps(schema)):
         assert name in schema["$defs"]
-
-
-def test_it_accepts_the_example(schema: dict[str, Any]) -> None:
-    assert check(ORDERINGS, schema)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +62,7 @@ def test_it_refuses_what_the_parser_refuses(schema: dict[str, Any], old: str, ne
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("seed: 1}", "seed: 1}"),
         ("seed: 1}", 'seed: "${scale}"}'),
         ('source: {rmat: {scale: "${scale}", edge_factor: 16, seed: 1}}', 'source: "${source}"'),
         ("graph: graph, traversal: bfs", "inputs: {graph: graph, traversal: bfs}"),
@@ -174,17 +92,3 @@ def test_the_command_prints_and_writes_it(tmp_path: Path) -> None:
     CliRunner().invoke(main, ["schema", "--to", str(target)])
     assert json.loads(target.read_text()) == printed
     assert "stage.report" in printed["$defs"]
-
-
-WORKFLOWS = Path(__file__).resolve().parents[3] / "workflows"
-
-
-@pytest.mark.parametrize(
-    "path",
-    sorted({*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "published.yaml"}),
-    ids=lambda path: path.stem,
-)
-def test_it_accepts_the_workflows_that_come_along(path: Path) -> None:
-    from gravel.stages.stage import all_stages
-
-    assert check(path.read_text(), json.loads(json.dumps(workflow_schema(all_stages()))))
