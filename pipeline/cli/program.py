@@ -25,7 +25,7 @@ def program() -> NoReturn:
         if not isinstance(ended.code, int):
             raise
         code = ended.code
-    # Pools of threads that nobody has closed are told to end, and then joined.
+    # Ends pools of threads that nobody has closed; to join their threads would wait for ever.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
