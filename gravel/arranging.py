@@ -88,8 +88,7 @@ def turned_round(graph: graphs.Graph, direction: str) -> Graph:
         arcs, width = turned_extent(extent, direction).arcs, stored.column_indices.dtype.itemsize
         refuse_device(what, device_bytes(extent.vertices, extent.arcs, arcs, width), there)
     else:
-        # The graph itself is in memory already.
-        needed = turning_bytes(extent, direction) - extent.bytes
+        needed = turning_bytes(extent, direction)
         refuse(what, needed, there, graph._host_memory, "Turn the edges before they become a graph")
     return turned(stored, direction)
 
@@ -143,7 +142,7 @@ def _refuse(graph: graphs.Graph, stage: Any, parameters: Any, stored: Any, what:
     extent = extent_of(stored)
     need = stage.estimate(parameters, {"input": (extent,)}, graph._machine)
     outputs = sum(each.bytes for each in need.outputs)
-    beyond = replace(need, host_bytes=max(0, need.host_bytes - extent.bytes) + outputs, device_bytes=0)
+    beyond = replace(need, host_bytes=need.host_bytes + outputs, device_bytes=0)
     refuse_need(
         what, beyond, graph._machine, graph._host_memory, "Use a machine with more memory, or a workflow"
     )

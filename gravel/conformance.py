@@ -251,7 +251,7 @@ def _read_only(value: Any) -> Any:
     """Return an artifact, or a tuple of them, with copies of its arrays that cannot be written to."""
     import numpy
 
-    from gravel.pipeline.store.metadata import ARRAY, GROUP, fields_of
+    from gravel.pipeline.store.layout import ARRAY, GROUP, fields_of
 
     def locked(array: Any) -> Any:
         copy = numpy.array(array)

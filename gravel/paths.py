@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.labels import Labelled, Labels
@@ -106,10 +105,8 @@ def _prepared(graph: Graph, by: str) -> tuple[Any, Any]:
         raise ValueError(NEEDS_WEIGHTS)
     asked, extent = PathsParameters(pairs=RandomPairs(random=1)), extent_of(stored)
     need = STAGE.estimate(asked, {"input": (extent,)}, machine)
-    # The graph itself is in memory already.
-    beyond = replace(need, host_bytes=max(0, need.host_bytes - extent.bytes))
     hint = "Use a machine with more memory, or a workflow with the stage paths"
-    refuse_need(f"a path in {extent.vertices:,} vertices", beyond, machine, graph._host_memory, hint)
+    refuse_need(f"a path in {extent.vertices:,} vertices", need, machine, graph._host_memory, hint)
     weights = None if by == "arcs" else unpacked_weights(stored.weights)
     read = called(read_graph, stored, machine)
     room = free_host_bytes(machine, graph._host_memory is not None)[0]

@@ -108,8 +108,9 @@ def _read(graph: Graph, parameters: TraverseParameters) -> SearchedGraph:
 
     extent = extent_of(graph._stored)
     need = estimate(parameters, {"input": (extent,)}, graph._machine)
-    # The graph itself is in memory already.
-    beyond = replace(need, host_bytes=max(0, need.host_bytes - extent.bytes))
+    # Rows that are to be pinned are in memory already.
+    pinned = extent.bytes if parameters.placement in ("pinned", "split") else 0
+    beyond = replace(need, host_bytes=max(0, need.host_bytes - pinned))
     hint = "Ask for one output, 'distance' or 'predecessor', or compress the graph"
     refuse_need(f"a search of {extent.vertices:,} vertices", beyond, graph._machine, graph._host_memory, hint)
     # Output and depth change nothing about how rows are read.

@@ -16,8 +16,8 @@ from gravel.stages.compressing.writing import ARCS_AT_ONCE
 from gravel.stages.device_rows import refusal
 from gravel.stages.layout_names import LayoutName
 from gravel.stages.presets import filled
+from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from gravel.stages.store_buffers import sink_bytes
 from gravel.stages.trials import trial_bytes, try_choices
 
 if TYPE_CHECKING:
@@ -34,9 +34,6 @@ ON_DEVICE, IN_RANGES, ON_HOST = "on the GPU at once", "on the GPU in ranges", "o
 
 SAMPLE_BYTES = 8 << 20
 """Of `auto`: rows in all layouts."""
-
-READ_BYTES = 4 << 20
-"""Chunks of the input as they are decoded."""
 
 
 class CompressParameters(Parameters):
@@ -279,17 +276,16 @@ def _estimate(
     compiled = COMPILED
     if parameters.codec != "auto":
         compiled = layout_of("csr" if on_device else parameters.codec).memory.compiled
-    on_host = compiled + sizes.host_range_bytes()
-    on_host += READ_BYTES + sink_bytes(8 * n, most_per_arc * m)
+    on_host = compiled + sizes.host_range_bytes() + publishing_bytes(8 * n, most_per_arc * m)
     if parameters.codec == "auto":
-        on_host += SAMPLE_BYTES + 8 * n
+        on_host += SAMPLE_BYTES
     if is_measured(parameters):
         trial_host, trial_device = trial_bytes(n, m, width)
         on_host += trial_host
         on_device = max(on_device, trial_device if machine.backend == "cuda" else 0)
     weights = 4 * m if graph.weighted else 0
     if weights:
-        on_host += 8 * min(m, ARCS_AT_ONCE) + sink_bytes(weights)
+        on_host += 4 * min(m, ARCS_AT_ONCE)
     most = most_per_arc * m
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(

@@ -149,8 +149,9 @@ def host_bytes(vertices: int, arcs: int, ranks: int) -> int:
     part = part_edges(arcs // 2, ranks, PART_EDGES)
     width = 4 if vertices < 1 << 32 else 8
     delegates = vertices // 8
-    # Rows of all arcs before they are divided, and what they are divided into; row offsets of both.
-    shared = 2 * width * arcs + 32 * vertices
+    # Rows of all arcs before they are divided, and what they are divided into; row offsets of both, their
+    # lengths, and whose rows are whose.
+    shared = 2 * width * arcs + 48 * vertices
     # Capped degrees, then flags and counts of delegates; delegates with their degrees and offsets.
     each = 2 * vertices + 40 * delegates
     # Edges of a part, their arcs, and as much that came.

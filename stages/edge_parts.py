@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 PART_BYTES = 8 << 20
-"""Bytes of sources, and of targets, read at once: several chunks of a stored array, decoded on threads."""
+"""Bytes of sources, and of targets, read at once."""
 
 PASSES = 3
 """Counting, placing and finishing share a progress bar."""

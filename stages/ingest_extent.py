@@ -11,15 +11,15 @@ from gravel.stages.ingest_parameters import LEAST_MEMORY
 from gravel.stages.ingest_texts import ON_CPU, has_texts
 from gravel.stages.ingest_texts import reading_bytes as texts_bytes
 from gravel.stages.many_files import EXPANSION, text_size
+from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.store_buffers import sink_bytes
 
 if TYPE_CHECKING:
     from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.parsing.head import Head
 
 BASE = 112 << 20
-"""Bytes beside the budget: kernels, their compiler, the store's writer, pyarrow; measured 50-100 MiB."""
+"""Bytes beside the budget: kernels, their compiler, pyarrow, and what is written; measured 50-100 MiB."""
 
 COMPILED_GENERATORS = 56 << 20
 """Measured: what Numba takes to compile a generator, and to be there at all."""
@@ -58,7 +58,7 @@ def estimate(
         # For each thread a part, and one that waits or is written.
         part = part_edges(memory, machine.threads)
         working = min(memory, 2 * width * min(edges, 2 * machine.threads * part))
-        working += sink_bytes(width * edges, width * edges)
+        working += publishing_bytes(2 * width * edges)
         base = COMPILED_GENERATORS + HELPER_BYTES * (min(machine.threads, MOST_MAKERS) - 1)
         # Edges are made on a GPU where they stay there, and are counted as what stays.
         on_device = table_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gravel.stages.store_buffers import sink_bytes
+from gravel.stages.sizes import publishing_bytes
 
 COMPILED, COMPILED_PARQUET = 74 << 20, 112 << 20
 """Measured: what Numba takes to compile what reads and numbers edges, and to be there at all; with pyarrow
@@ -60,10 +60,10 @@ def reading_bytes(file: FileSize, memory: int, threads: int) -> int:
     parsing = (threads + 3) * block + threads * (16 + weight) * edges_at_once
     if file.states_vertices:
         waiting = (threads + 1) * (2 * width + weight) * edges_at_once
-        return compiled + min(memory, parsing + waiting) + sink_bytes(*written)
+        return compiled + min(memory, parsing + waiting) + publishing_bytes(*written)
     spooled = (16 if _reach(file) >= NARROW else 8) + weight
     kept = min(memory // 4, spooled * file.edges) + id_bytes(file, memory // 4)
-    numbering = (threads + 1) * 2 * width * edges_at_once + sink_bytes(*written, 8 * file.vertices)
+    numbering = (threads + 1) * 2 * width * edges_at_once + publishing_bytes(*written, 8 * file.vertices)
     parsing += (threads + 1) * spooled * edges_at_once
     return compiled + min(memory, kept + parsing if parsing > numbering else kept + numbering)
 

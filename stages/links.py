@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import Links
     from gravel.stages.context import Context
 
-STARTED = 40 << 20
+STARTED = 24 << 20
 """Measured: a worker that has loaded what carries messages."""
 
 

@@ -13,8 +13,8 @@ from gravel.stages.partitioning.device_memory import DOWNLOAD_BYTES, DeviceSizes
 from gravel.stages.partitioning.device_memory import RANGE_ARCS as DEVICE_RANGE_ARCS
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
 from gravel.stages.presets import filled
+from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from gravel.stages.store_buffers import sink_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -210,20 +210,20 @@ def _host_bytes(sizes: DeviceSizes, machine: Machine) -> int:
     n, m, width, delegates = sizes.vertices, sizes.arcs, sizes.width, sizes.delegates
     arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
     ranks = min(sizes.ranks, sizes.ranks_at_once)
-    # On every thread a range is divided, whose columns are there too; other shares wait or are written.
+    # On every thread a range is divided; other shares wait or are written.
     count = m // RANGE_ARCS + n // RANGE_ROWS + 1
     dividing = min(machine.threads, count)
     at_once = min(2 * machine.threads + 1, count)
-    # Offsets of their rows, lengths before and after they are dealt out, and whose rows are whose; lengths of
-    # delegates' rows on every rank. Ranges share no row.
-    split = (at_once + dividing) * width * arcs
-    split += 32 * min(n, at_once * rows) + 8 * ranks * min(delegates, at_once * rows)
-    host = split + _sink_bytes(sizes)
+    split = at_once * width * arcs + publishing_bytes(width * m)
+    # Lengths of rows and whose rows are whose, then lengths by rank; of delegates' rows on every rank. Ranges
+    # share no row.
+    split += 16 * min(n, dividing * rows)
+    split += 8 * min(n, at_once * rows) + 8 * ranks * min(delegates, at_once * rows)
     if sizes.striped:
-        return COMPILED_STRIPES + host
-    # Capped degrees, which are mapped, and the delegates' index; both are not there at once.
-    counting = 2 * n + dividing * (HISTOGRAM_BYTES + width * arcs + 8 * rows)
-    return COMPILED_DELEGATES + max(counting, n // 4 + (8 + 2 * width) * delegates + host)
+        return COMPILED_STRIPES + split
+    # The delegates' index comes when all arcs are counted.
+    counting = dividing * (HISTOGRAM_BYTES + 8 * rows)
+    return COMPILED_DELEGATES + max(counting, n // 4 + (8 + 2 * width) * delegates + split)
 
 
 def _host_bytes_beside_device(sizes: DeviceSizes, on_device: int) -> int:
@@ -233,13 +233,8 @@ def _host_bytes_beside_device(sizes: DeviceSizes, on_device: int) -> int:
     else:
         arcs, rows = min(sizes.arcs, DEVICE_RANGE_ARCS), min(sizes.vertices, DEVICE_RANGE_ARCS)
         moved = 2 * sizes.width * arcs + 16 * rows
-    return COMPILED_DELEGATES + (8 + sizes.width) * sizes.delegates + moved + _sink_bytes(sizes)
-
-
-def _sink_bytes(sizes: DeviceSizes) -> int:
-    ranks = min(sizes.ranks, sizes.ranks_at_once)
-    arrays = ranks if sizes.striped else 4 * ranks
-    return sink_bytes(*[sizes.width * sizes.arcs // arrays] * arrays)
+    moved += publishing_bytes(sizes.width * sizes.arcs)
+    return COMPILED_DELEGATES + (8 + sizes.width) * sizes.delegates + moved
 
 
 def _estimate(

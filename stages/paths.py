@@ -194,7 +194,7 @@ def _free(graph: SearchedGraph, weights: Any | None, machine: Machine) -> int:
 def _estimate(
     parameters: PathsParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    """State the graph, its reverse where arcs may lack theirs, and as many pairs as fit or are of use."""
+    """State rows of predecessors of a directed graph, and as many pairs as fit or are of use."""
     read = inputs["input"][0]
     if parameters.by == "arcs":
         read = replace(read, weighted=False)
@@ -219,8 +219,8 @@ def _estimate(
     if parameters.memory is not None and each > parameters.memory:
         refusal = f"the search of a pair takes {each:,} bytes, and `memory` is {int(parameters.memory):,}"
     back = 0 if graph.kind == "Graph" else (8 + 2 * width) * n
-    encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
-    host = COMPILED + encoded + rows + reverse + 2 * answers + back
+    decoded = graph.bytes + rows if graph.kind == "CompressedGraph" else 0
+    host = COMPILED + decoded + reverse + 2 * answers + back
     need = Need(
         host_bytes=host + max(sorting, 0 if on_gpu else searches),
         device_bytes=rows + reverse + searches if on_gpu else 0,

@@ -51,11 +51,11 @@ def _estimate(
         # Ranges and places of the rows, labels and bits with their starts, stamps; the edge frontiers.
         device = csr + (16 + 8 + 4 + 4 + 4 + 1) * n + width * m
         device += search_bytes(parameters.strategy, n, m, width=width, labels=4, tree=False)
-        return Need(COMPILED_BFS + COMPILED_PROBES + csr + levels, device, outputs)
-    # The levels of a search go when those of the next one are there.
-    frontiers = 2 * width * m
+        return Need(COMPILED_BFS + COMPILED_PROBES + levels, device, outputs)
+    # The levels of a search go when those of the next one are there. Coupled parts gather neighbours anew.
+    frontiers = (2 if parameters.measure == "gather_and_lookup" else 1) * width * m
     search = (2 * width + 4 + 4 + 1) * n
-    return Need(COMPILED_BFS + COMPILED_PROBES + csr + search + 2 * levels + frontiers, 0, outputs)
+    return Need(COMPILED_BFS + COMPILED_PROBES + search + 2 * levels + frontiers, 0, outputs)
 
 
 def _cannot_run(parameters: ProbeParameters, backend: str) -> CannotRun | None:

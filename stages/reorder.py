@@ -30,8 +30,8 @@ from gravel.stages.ordering.placing import (
     uses_device,
 )
 from gravel.stages.ordering.rows import ARCS_AT_ONCE
+from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
-from gravel.stages.store_buffers import sink_bytes
 from gravel.stages.trials import trial_bytes, try_choices
 from gravel.stages.weights import BYTES_PER_REORDERED_ARC, reordered_weights
 
@@ -49,6 +49,9 @@ COMPILED, COMPILED_ORIGINAL, COMPILED_RCM, COMPILED_COMMUNITY = 70 << 20, 54 << 
 
 COMPILED_REVERSES = 8 << 20
 """Measured: what it takes beside to compile what adds the reverse of every arc."""
+
+KEPT_BYTES = 32 << 20
+"""Of an array that is gone: a larger one goes back to the system, and the allocator keeps this one."""
 
 SAMPLE_BYTES = 48 << 20
 """Of `auto`, at most: the sample in all orders and layouts."""
@@ -231,31 +234,35 @@ def _stored(context: Context, permutation: NDArray[Any]) -> Any:
 def _estimate(
     parameters: ReorderParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    """State the graph, both offsets and both permutations; for a directed rcm its rows with reverses."""
+    """State new offsets, both permutations and pinned columns; of a directed rcm rows with reverses."""
     machine = _capped(machine, parameters)
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
     on_device = uses_device(machine, n, m)
     applying = applying_bytes(machine, n, m)
+    pinned = width * m if machine.backend == "cuda" and not on_device else 0
+    # A range of new rows that is written, and the next one.
+    ranges = 2 * width * min(m, ARCS_AT_ONCE)
+    # Degrees and their order come first, beside the permutation.
+    kept = 16 * n if 8 * n <= KEPT_BYTES else 0
+    host = pinned + max((16 + width) * n, (8 + 2 * width) * n + kept)
     if parameters.method == "original":
-        host, applying = (8 + width) * n, 0
-    else:
-        host = (16 + 2 * width) * n + (0 if on_device else width * m)
+        host, applying, ranges = width * n, 0, 0
     read = 2 * m if graph.directed else m
     methods = ON_DEVICE if parameters.method == "auto" else {parameters.method} & ON_DEVICE
     there = all(place_of(method, machine, n, read) == "device" for method in methods)
     if parameters.method in ("rcm", "rcm_by_degree", "auto") and (graph.directed or not there):
-        ordering = (8 + 2 * width + 1) * n + width * m
+        ordering = (2 * width + 1) * n + pinned
         if graph.directed:
-            ordering = COMPILED_REVERSES + (16 + 2 * width + 1) * n + 2 * width * m
+            ordering = COMPILED_REVERSES + (8 + 2 * width + 1) * n + 2 * width * m
         host = max(host, ordering)
     if parameters.method in COMMUNITY:
-        pinned = place_of(parameters.method, machine, n, read) == "pinned"
-        words = COMMUNITY_PINNED_WORDS_PER_ARC if pinned else COMMUNITY_WORDS_PER_ARC
-        host = max(host, COMMUNITY_BYTES_PER_ROW * n + words * width * m)
+        in_place = place_of(parameters.method, machine, n, read) != "pinned"
+        words = COMMUNITY_WORDS_PER_ARC - 1 if in_place else COMMUNITY_PINNED_WORDS_PER_ARC
+        host = max(host, (COMMUNITY_BYTES_PER_ROW - 8) * n + words * width * m)
     if parameters.method == "auto":
-        host = max(host, (8 + BYTES_PER_VERTEX) * n + width * m) + min(SAMPLE_BYTES, 2 * width * m)
+        host = max(host, BYTES_PER_VERTEX * n) + min(SAMPLE_BYTES, 2 * width * m)
     finding = max((order_bytes(method, machine, n, read) for method in methods), default=0)
     if is_measured(parameters):
         trial_host, trial_device = trial_bytes(n, m, width)
@@ -265,10 +272,9 @@ def _estimate(
     host += BYTES_PER_REORDERED_ARC * m if weights else 0
     compiled = {"original": COMPILED_ORIGINAL, "rcm": COMPILED_RCM, "rcm_by_degree": COMPILED_RCM}
     compiled |= dict.fromkeys((*COMMUNITY, "auto"), COMPILED_COMMUNITY)
-    # A range of new rows that is written, and the next one; the offsets' last chunks wait until the end.
-    made = 2 * width * min(m, ARCS_AT_ONCE) + sink_bytes(8 * n, width * m)
+    host += compiled.get(parameters.method, COMPILED) + ranges + publishing_bytes(8 * n, width * m)
     return Need(
-        host_bytes=compiled.get(parameters.method, COMPILED) + host + made,
+        host_bytes=host,
         device_bytes=max(finding, applying),
         outputs=(
             Extent(

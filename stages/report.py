@@ -109,12 +109,13 @@ def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
 def _estimate(
     parameters: ReportParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    # Degree and component histograms read one array of the vertices at a time.
-    widest = max((extent.vertices for extent in inputs["inputs"]), default=0)
+    # Histograms of degrees and components are made of one array of the vertices at a time.
+    counted = [each for each in inputs["inputs"] if each.kind != "Partition" and not each.searches]
+    widest = max((each.vertices for each in counted), default=0)
     models = parameters.predict or any(extent.kind == "Partition" for extent in inputs["inputs"])
     model = MODEL_BYTES if models else 0
     return Need(
-        host_bytes=SECTION_BYTES + INPUT_BYTES * len(inputs["inputs"]) + model + 26 * widest,
+        host_bytes=SECTION_BYTES + INPUT_BYTES * len(inputs["inputs"]) + model + 18 * widest,
         device_bytes=0,
         outputs=(Extent(kind="Report", bytes=200_000),),
     )

@@ -1,4 +1,4 @@
-"""How large artifacts are, what a machine offers and what a stage run takes.
+"""How large artifacts are, what a machine offers, what a stage run takes and what publishing takes of that.
 
 It imports nothing, so that the records of a cache are read without Pydantic.
 """
@@ -6,6 +6,9 @@ It imports nothing, so that the records of a cache are read without Pydantic.
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+PUBLISHING_BYTES = 16 << 20
+"""Of a result, however large: pieces of 1 MiB that up to 16 threads read back and digest."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Machine:
 class Need:
     """What a stage run takes at its peak, above an idle worker, and what it will put out.
 
+    Arrays of inputs are not part of it: they are mapped files, or results that are counted where they lie.
+    Nor are those that go into sinks.
+
     `refusal` says why it cannot run within its own parameters, with the numbers; such a run is not started.
     `note` is what `plan` says beside: why the CPU does what a GPU might.
     """
@@ -61,3 +67,8 @@ class Need:
     each_host_bytes: int = 0  # that each of them takes but the first
     refusal: str = ""
     note: str = ""
+
+
+def publishing_bytes(*arrays: int) -> int:
+    """Return what writing arrays of these bytes takes: those that a stage holds, or appends to sinks."""
+    return min(PUBLISHING_BYTES, sum(arrays))

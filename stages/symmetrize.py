@@ -12,8 +12,8 @@ from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.device_rows import free_bytes, lacking, refusal
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
+from gravel.stages.sizes import PUBLISHING_BYTES, publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
-from gravel.stages.store_buffers import digest_bytes
 from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
 if TYPE_CHECKING:
@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 COMPILED = 66 << 20
 """Measured: what Numba takes to compile what builds rows, and to be there at all."""
 
-WORKING_BYTES = COMPILED + (54 << 20)
-"""Host memory beside offsets and columns, however many there are: a part of the edges with its arcs dealt to
-source ranges, later a block of those that is read again and chunks that are written."""
-
-BUFFERS = 8 << 20
-"""Measured: what rows with weights take beside that, however many there are."""
+WORKING_BYTES = COMPILED + 4 * PART_BYTES + PUBLISHING_BYTES
+"""Host memory beside offsets and columns, however many there are: both ends of the arcs of a part, which are
+dealt to source ranges and read again, and what is written."""
 
 FEWEST_SHARES = 64
 """The arcs are cut into at most about so many ranges before a machine is called too small."""
@@ -325,9 +322,7 @@ def _estimate(
     n, arcs = edges.vertices, 2 * edges.arcs
     width = 4 if n < 1 << 32 else 8
     offsets, columns = 8 * (n + 2), width * arcs
-    # A part of the edges, later what is written.
-    beside = max(min(2 * PART_BYTES, width * arcs), digest_bytes(offsets, columns))
-    whole = COMPILED + offsets + columns + beside
+    whole = COMPILED + offsets + columns + publishing_bytes(offsets, columns)
     on_device, on_host = 0, whole
     if WORKING_BYTES + offsets + columns > machine.host_memory:
         on_host = max(WORKING_BYTES + offsets + (offsets + columns) // FEWEST_SHARES, machine.host_memory)
@@ -342,8 +337,7 @@ def _estimate(
         from gravel.stages.weights import weighted_bytes
 
         weights = 4 * arcs
-        # What is written comes after the edges are gone.
-        on_host, on_device, note = COMPILED + BUFFERS + weighted_bytes(n, edges.arcs), 0, ""
+        on_host, on_device, note = COMPILED + weighted_bytes(n, edges.arcs), 0, ""
     return Need(
         host_bytes=on_host,
         device_bytes=on_device,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.stages.artifacts import Graph
 from gravel.stages.sizes import Extent, Need
+from gravel.stages.weights import BYTES_PER_ARC
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Fault
@@ -107,33 +108,32 @@ def turned_extent(graph: Extent, direction: str) -> Extent:
 
 
 def turning_bytes(graph: Extent, direction: str) -> int:
-    """Count the host memory that `turned_on_host` takes at its peak, with the rows before and after."""
+    """Count the host memory that `turned_on_host` takes at its peak, with the rows that it makes."""
     if direction == "out" or not graph.directed:
         return 0
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
     both = 2 if direction == "both" else 1
-    offsets = 2 * 8 * (n + 2)
+    offsets = 8 * (n + 2)
     if not graph.weighted:
-        # Columns, the tails of their arcs, and what is built of them.
-        return offsets + (2 + both) * width * m
+        # The tails of arcs, and columns that are built of them.
+        return offsets + (1 + both) * width * m
     if direction == "both":
-        # Columns, tails and weights; 64-bit keys of all arcs, which are shifted for columns, and these.
-        return offsets + 12 * m + 2 * (8 + 8 + 4) * m
-    # Columns, tails and weights, the order of the heads, and columns and weights in it.
-    return offsets + 12 * m + 8 * m + 8 * m
+        return offsets + 4 * m + 2 * BYTES_PER_ARC * m
+    # Tails, the order of the heads, and columns and weights in it.
+    return offsets + 4 * m + 8 * m + 8 * m
 
 
-def with_turning(need: Need, graph: Extent, direction: str, *, compiled: int, kept: int = 0) -> Need:
-    """Add to the need of a stage that searches the turned graph what turning takes, before it begins.
+def with_turning(need: Need, graph: Extent, direction: str, *, compiled: int) -> Need:
+    """Add to the need of a stage that searches the turned graph the turned rows, and what turning takes.
 
-    `compiled` is what the need has for the stage's own kernels. `kept` are bytes of the turned rows that stay
-    on the host and that the need does not have.
+    `compiled` is what the need has for the stage's own kernels.
     """
     turning = turning_bytes(graph, direction)
     if not turning:
         return need
-    return replace(need, host_bytes=COMPILED + max(need.host_bytes + kept, compiled + turning))
+    searching = need.host_bytes + turned_extent(graph, direction).bytes
+    return replace(need, host_bytes=COMPILED + max(searching, compiled + turning))
 
 
 def not_turned(kind: str, direction: str) -> tuple[str, str] | None:

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 MOST_VERTICES = 1 << 32
 """Columns and weights are sorted together in 64 bits."""
 
-BYTES_PER_EDGE = 20
-"""Of an edge as it is read: both ends, its weight as float64 and as it is stored."""
+BYTES_PER_EDGE = 12
+"""Of an edge as it is read: both ends, and its weight as it is stored."""
 
-BYTES_PER_ARC = 16
-"""Peak of `gravel.kernels.csr.weighted.build_weighted` beside the edges: keys, and the columns and weights
-that are taken from them."""
+BYTES_PER_ARC = 20
+"""Peak of `gravel.kernels.csr.weighted.build_weighted` beside the edges: keys, the same shifted, and the
+columns that they become."""
 
-BYTES_PER_REORDERED_ARC = 32
-"""Of an arc in its new order: rows and weights as they were, both ends anew, and what sorts them."""
+BYTES_PER_REORDERED_ARC = 8 + BYTES_PER_ARC
+"""Of an arc in its new order: both ends anew, and what sorts them."""
 
 
 class TooLargeWeight(ValueError):

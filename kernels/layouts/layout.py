@@ -115,9 +115,9 @@ class EncodingMemory:
 
     compiled: int = 78 << 20
     """What Numba takes to compile the encoder, and to be there at all."""
-    host_row: int = 44
-    """Of each row of a range: its offsets as they are read, from 0 on and in bytes, and what an encoder
-    counts and begins a row with."""
+    host_row: int = 36
+    """Of each row of a range: its offsets from 0 on and in bytes, and what an encoder counts and begins a row
+    with."""
     device_row: int = 60
     """Of each row on the device: where it begins in arcs and in bytes, its length, whether it is long."""
     more_per_arc: int = 2

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 READERS = 2
-"""Threads that read ahead; a stored array decodes the chunks of a part on threads of its own."""
+"""Threads that read ahead; a stored array checks the pieces of a part on threads of its own."""
 
 
 def _at_once(slot: int) -> None:

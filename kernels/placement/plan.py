@@ -37,7 +37,7 @@ BUFFERS = 3
 """Buffers of a streamed search: one that is read into, one that is copied, one that is searched."""
 
 BUFFER_BYTES = 64 << 20
-"""Of each, at most: a stored shard, which takes longer to decode than to send."""
+"""Of each, at most."""
 
 LEAST_BUFFER = 1 << 12
 """Of each, at least: a word of lines of 32-bit columns (kernels/bfs/host_rows.cuh)."""

@@ -26,12 +26,11 @@ from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.gc.collection import PART, PIECE, Policy, collect
 from gravel.pipeline.gc.leftovers import collect_compiled
 from gravel.pipeline.progress.tables import text_table
-from gravel.pipeline.store import trusted
-from gravel.pipeline.store.listing import Entry
+from gravel.pipeline.store.folder import run_path
 from gravel.pipeline.store.location import find_cache, locate_cache
-from gravel.pipeline.store.paths import run_path
 from gravel.pipeline.store.records import RecipeRecord
-from gravel.pipeline.store.sharing import init_shared
+from gravel.pipeline.store.selection import Entry
+from gravel.pipeline.store.sharing import init_shared, trust
 
 
 @click.group()
@@ -260,5 +259,5 @@ def trust_folder(folder: Path) -> None:
     """
     if not folder.is_dir():
         raise RequestError(f"there is no folder {str(folder)!r}", hint="name the folder that was refused")
-    file = trusted.trust(folder)
+    file = trust(folder)
     click.echo(f"{folder.resolve()} is trusted; to take that back, remove its line from {file}")

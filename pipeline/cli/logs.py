@@ -10,9 +10,9 @@ from gravel.pipeline.cli.completions import run_stages, runs
 from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.past_runs import find_run, read_run, stage_log
+from gravel.pipeline.store.folder import DASK_LOG, LOGS, run_path
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.store.opening import open_file, stated
-from gravel.pipeline.store.paths import DASK_LOG, LOGS, run_path
 
 POLL = 0.3
 """Seconds between two looks at a log that is followed."""

@@ -25,9 +25,8 @@ def program() -> NoReturn:
         if not isinstance(ended.code, int):
             raise
         code = ended.code
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    # Ends pools of threads that nobody has closed; to join their threads would wait for ever.
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # nobody reads any more

@@ -19,8 +19,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.store import push_pull
 from gravel.pipeline.store.acceptance import advice, signed
-from gravel.pipeline.store.moved import Moved
-from gravel.pipeline.store.selecting import Selection
+from gravel.pipeline.store.selection import Moved, Selection
 from gravel.pipeline.trust.keys import parse_key
 
 _selection_options = together(

@@ -143,7 +143,7 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
     import json
 
     from gravel.pipeline.records.profile import chrome_trace
-    from gravel.pipeline.store.files import storage_errors
+    from gravel.pipeline.store.failures import storage_errors
 
     if not any(stage["state"] == "computed" for stage in outcome.record["stages"]):
         echo("nothing was computed: there is nothing to profile (--force STAGE computes again)", err=True)
@@ -256,7 +256,7 @@ def profile_text(record: Mapping[str, Json]) -> str:
     """Return what the time of each computed stage run went into, in seconds."""
     from gravel.pipeline.core.memory import format_bytes
     from gravel.pipeline.progress.tables import text_table
-    from gravel.pipeline.records.profile import WHAT, brought, profiles, whole_run
+    from gravel.pipeline.records.profile import WHAT, profiles, whole_run
 
     heads = ("stage", "s", "waited", *WHAT, "result", "written at")
     rows: list[tuple[str, ...]] = [heads]
@@ -267,9 +267,6 @@ def profile_text(record: Mapping[str, Json]) -> str:
             (one.key, _seconds(one.seconds), _seconds(one.waited), *by_what, format_bytes(one.bytes), rate)
         )
     text = "\n".join(text_table(rows, right=range(1, len(heads))))
-    ways = ", ".join(f"{format_bytes(size)} {way}" for way, size in brought(record).items() if size)
-    if ways:
-        text += f"\nInputs that a worker did not have: {ways}."
     whole = whole_run(record)
     if whole is not None:
         text += "\n" + _whole_text(whole)

@@ -17,9 +17,9 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.records.past_runs import find_run, list_runs
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.listing import recipes
-from gravel.pipeline.store.paths import ARTIFACTS
+from gravel.pipeline.store.folder import ARTIFACTS
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
+from gravel.pipeline.store.selection import recipes
 
 SHOWN_CHARACTERS = 90
 """Of an attribute; `--json` prints it whole."""

@@ -15,13 +15,11 @@ from gravel.pipeline.records.event_log import LOG, follow, is_record, read_log
 from gravel.pipeline.records.past_runs import still_runs
 from gravel.pipeline.records.record import is_newer
 from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
-from gravel.pipeline.store.leases import holder
-from gravel.pipeline.store.listing import artifacts, recipes
-from gravel.pipeline.store.obstacles import what_is
-from gravel.pipeline.store.paths import DATA, LEASES, RUN_RECORD, RUNS, artifact_path, data_path, run_path
-from gravel.pipeline.store.removal import retire
+from gravel.pipeline.store.descriptors import what_is
+from gravel.pipeline.store.folder import DATA, LEASES, RUN_RECORD, RUNS, artifact_path, data_path, run_path
+from gravel.pipeline.store.leases import holder, retire
+from gravel.pipeline.store.selection import artifacts, recipes
 from gravel.pipeline.store.sharing import is_own
-from gravel.pipeline.store.sweeping import size_of, sweep
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -83,7 +81,7 @@ def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) ->
     """
     now = time.time()
     outcome = Collection(deleted=delete)
-    outcome.leavings = sweep(cache, delete=delete, orphans=True)
+    outcome.leavings = cache.remove_leavings(delete=delete, orphans=True)
     known = recipes(cache)
     stored = artifacts(cache)
     unsent, away = _behind(cache, known)
@@ -110,7 +108,7 @@ def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) ->
     rest = leavings(cache, stay, now - policy.quarantine)
     outcome.files = {leaving.name: leaving.why for leaving in rest}
     for name in [run_path(run) for run in outcome.runs] + list(outcome.files):
-        outcome.leavings += size_of(cache.root / name)
+        outcome.leavings += cache.files.size(name)
     if delete:
         _remove(cache, outcome, rest)
     return outcome

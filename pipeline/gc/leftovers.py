@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from gravel.kernels.compiled.folder import UNUSED_SECONDS, Collection, Folder, folder_path
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.checkpoints import FOLDER
-from gravel.pipeline.store.obstacles import what_is
-from gravel.pipeline.store.paths import DIGESTS, LOCK_FOLDERS, QUARANTINES, RESOLVED
+from gravel.pipeline.store.descriptors import what_is
+from gravel.pipeline.store.folder import DIGESTS, LOCK_FOLDERS, QUARANTINES, RESOLVED
 from gravel.pipeline.store.records import BrokenRecord, unseal
 
 if TYPE_CHECKING:

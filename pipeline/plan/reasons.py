@@ -41,7 +41,7 @@ class History:
     @cached_property
     def _past(self) -> tuple[dict[str, list[Parts]], dict[tuple[str, str], Parts]]:
         """The latest recipes of each stage, the newest first, and the newest one of each stage and run."""
-        from gravel.pipeline.store.listing import recipes
+        from gravel.pipeline.store.selection import recipes
 
         by_stage: dict[str, list[Parts]] = {}
         by_run: dict[tuple[str, str], Parts] = {}

@@ -15,7 +15,7 @@ from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.paths import resolved_path
+from gravel.pipeline.store.folder import resolved_path
 from gravel.pipeline.workflow.data_files import listed_id
 from gravel.stages.broken_links import broken_link
 from gravel.stages.stage import FileInput, Parameters, Stage

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.records.event_log import follow, is_record, read_log
 from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, is_newer, log_name
+from gravel.pipeline.store.folder import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES, open_file, read_whole, stated
-from gravel.pipeline.store.paths import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.sharing import is_own
 
 if TYPE_CHECKING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -13,6 +15,37 @@ if TYPE_CHECKING:
 
 BESIDE = ("driver", "load", "load Dask")
 OTHER = "other"
+
+
+class Spans:
+    """Spans of time as plain data: `what`, `began` (seconds since the epoch), `seconds` and `bytes`.
+
+    Of a stage run `what` is read (inputs taken from memory, or opened), compute (the stage, compilation
+    included), compile (of that, kernels compiled or loaded), digest (the result's id), or write (to the
+    cache). Of the run itself see `WholeRun`. Without `kept` nothing is measured.
+    """
+
+    def __init__(self, *, kept: bool) -> None:
+        self._kept = kept
+        self.taken: list[dict[str, Json]] = []
+
+    @contextmanager
+    def take(self, what: str, size: int = 0) -> Iterator[None]:
+        """Measure the block."""
+        if not self._kept:
+            yield
+            return
+        began, clock = time.time(), time.perf_counter()
+        try:
+            yield
+        finally:
+            self.add(what, began, time.perf_counter() - clock, size)
+
+    def add(self, what: str, began: float, seconds: float, size: int = 0) -> None:
+        """Add a span that was measured elsewhere."""
+        if self._kept and seconds > 0:
+            span = {"what": what, "began": began, "seconds": round(seconds, 6), "bytes": size}
+            self.taken.append(span)
 
 
 @dataclass(frozen=True)
@@ -61,7 +94,7 @@ def _parts(spans: Iterable[Mapping[str, Json]], seconds: float) -> dict[str, flo
 
 
 WHAT = ("read", "compile", "compute", "copy", "digest", "write")
-"""Spans in the order of a table; `compute` is without what was compiled and brought meanwhile."""
+"""Spans in the order of a table; `compute` is without what was compiled meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +129,12 @@ def profiles(record: Mapping[str, Json]) -> list[Profile]:
         by_what = dict.fromkeys(WHAT, 0.0)
         for span in stage.get("spans", ()):
             by_what[span["what"]] += span["seconds"]
-            if _is_within(span):
+            if span["what"] == "compile":
                 by_what["compute"] -= span["seconds"]
         ended = stage["started"] + stage["seconds"]
-        spans = [span for span in stage.get("spans", ()) if not _is_within(span) and span["began"] < ended]
-        other = max(0.0, stage["seconds"] - sum(span["seconds"] for span in spans))
+        own = [span for span in stage.get("spans", ()) if span["what"] != "compile"]
+        measured = sum(span["seconds"] for span in own if span["began"] < ended)
+        other = max(0.0, stage["seconds"] - measured)
         by_what["compute"] = max(0.0, by_what["compute"])  # threads may have compiled side by side
         ready = [_ended(stages[key]) for key in stage["upstream"] if key in stages]
         waited = max(0.0, stage["started"] - max([began, *ready]))
@@ -115,21 +149,6 @@ def profiles(record: Mapping[str, Json]) -> list[Profile]:
                 other,
             )
         )
-    return found
-
-
-def _is_within(span: Mapping[str, Json]) -> bool:
-    """Say whether a span is part of the one in which the stage computed."""
-    return span["what"] == "compile" or "within" in span
-
-
-def brought(record: Mapping[str, Json]) -> dict[str, int]:
-    """Return the bytes of inputs that workers did not have in their own memory, by the way that they came."""
-    found: dict[str, int] = {}
-    for stage in _computed(record):
-        for span in stage.get("spans", ()):
-            for way, size in span.get("brought", {}).items():
-                found[way] = found.get(way, 0) + size
     return found
 
 

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.event_log import LOG, EventLog, named
-from gravel.pipeline.store.obstacles import make_folder
-from gravel.pipeline.store.paths import LOGS, RUN_RECORD, RUNS, run_path
+from gravel.pipeline.store.descriptors import make_folder
+from gravel.pipeline.store.folder import LOGS, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.sharing import keep_own
 from gravel.stages.urls import hidden_in_text, visible
 

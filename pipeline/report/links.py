@@ -15,8 +15,8 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.progress.tables import counts_by_state
 from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.report.policy import META
+from gravel.pipeline.store.folder import PAGE, RUNS
 from gravel.pipeline.store.opening import open_file
-from gravel.pipeline.store.paths import PAGE, RUNS
 from gravel.pipeline.store.sharing import is_own, is_shared, keep_own
 from gravel.pipeline.workflow.scalars import to_text
 

@@ -27,8 +27,8 @@ from gravel.pipeline.records.past_runs import read_run, run_folders
 from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers
+from gravel.pipeline.store.folder import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file, stated
-from gravel.pipeline.store.paths import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache

@@ -26,12 +26,10 @@ from gravel.pipeline.schedule.job import DueTime, Job, Moment, Record
 from gravel.pipeline.schedule.policy import State
 from gravel.pipeline.schedule.times import iso
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.files import storage_errors
+from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.leases import Lease, holder
 from gravel.pipeline.store.ownership import user_name
-from gravel.pipeline.store.sharing import is_own
-from gravel.pipeline.store.sweeping import TEMPORARY_AGE
-from gravel.pipeline.store.trusted import check_own_file, make_config_folder
+from gravel.pipeline.store.sharing import check_own_file, is_own, make_config_folder
 
 FORMAT = 2
 HOOKS_FORMAT = 1
@@ -220,7 +218,7 @@ class JobStore:
             shutil.rmtree(aside, ignore_errors=True)
         for name in self.names():
             for place in (f"schedules/{name}", f"schedules/{name}/claims"):
-                for leaving in self._files.leavings(place, TEMPORARY_AGE):
+                for leaving in self._files.leavings(place):
                     self._files.remove(leaving)
 
     def _read(self, name: str, kind: type[Kind]) -> Kind | None:

@@ -21,6 +21,7 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
     from gravel.pipeline.scheduler.run import Run
+    from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.stage import Need
 
 
@@ -60,7 +61,8 @@ class Attempts:
         if problem is not None:
             resolver.fail(node, Failure("stage", problem, "use a cluster with more of it"))
             return False
-        room, kept = self._room(node, need, others)
+        slots = self._slots(node, need)
+        room, kept = (None, 0) if slots == frozenset() else self._room(node, need, others, slots)
         if room is None or not self._lock(node):
             return False
         together = [node]
@@ -80,7 +82,38 @@ class Attempts:
         self.submit(together, Assignment(room.worker_slot, room.rank_group))
         return True
 
-    def _room(self, node: Node, need: Need, others: int) -> tuple[Assignable | None, int]:
+    def _slots(self, node: Node, need: Need) -> frozenset[str] | None:
+        """Return the worker slots whose processes can read all inputs of a node; None for every slot.
+
+        Where that is none, inputs are on their way to files.
+        """
+        residency = self._run.residency
+        apart = [source for source in node.sources if not residency.is_readable(source)]
+        if not apart:
+            return None
+        largest = max(apart, key=lambda source: sum(extent.bytes for extent in source.extents))
+        own = None if self._placement.takes_several(node, need) else largest.resident_at
+        elsewhere = [source for source in apart if source.resident_at != own]
+        for source in elsewhere:
+            self.write_out(source)
+        return frozenset() if elsewhere or own is None else frozenset({own})
+
+    def write_out(self, node: Node) -> None:
+        """Have a result that only a worker's memory has written to files, for other processes to read."""
+        run = self._run
+        if run.residency.is_unwritten(node):
+            return
+        if (failure := run.residency.unrecorded.get(node.key)) is not None:
+            run.resolver.fail(node, failure)
+            return
+        assert run.cluster is not None
+        assert node.resident_at is not None
+        run.residency.add(node)
+        run.cluster.write_out(node.resident_at, _task(node, run), node.ids or ())
+
+    def _room(
+        self, node: Node, need: Need, others: int, slots: frozenset[str] | None
+    ) -> tuple[Assignable | None, int]:
         """Find a worker slot and memory for a node, and the bytes of its result that may stay in memory.
 
         Where memory is short, results that can be read back leave it, the oldest first.
@@ -89,14 +122,14 @@ class Attempts:
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while True:
-                room = self._choose(node, larger, others)
+                room = self._choose(node, larger, others, slots)
                 if room is None:
                     break
                 if self._placement.resident_bytes(room.worker_slot) + kept <= self._run.residency.budget:
                     return room, kept
                 if not self._evict(node):
                     break
-        room = self._choose(node, need, others)
+        room = self._choose(node, need, others, slots)
         note = None if kept or room is None else self._run.residency.why_written_first(node, need)
         if note is not None:
             self._run.events.emit("note", message=note)
@@ -117,8 +150,8 @@ class Attempts:
             device_bytes=device if attempt.on_device else attempt.need.device_bytes,
         )
 
-    def _choose(self, node: Node, need: Need, others: int) -> Assignable | None:
-        while (room := self._placement.choose(node, need, others)) is None:
+    def _choose(self, node: Node, need: Need, others: int, slots: frozenset[str] | None) -> Assignable | None:
+        while (room := self._placement.choose(node, need, others, slots)) is None:
             if not self._placement.lacks_memory(need) or not self._evict(node):
                 return None
         if self._placement.is_alone(node) and self._run.residency.writes_beside(room.worker_slot):
@@ -244,19 +277,16 @@ class Attempts:
     def release(self, node: Node) -> None:
         """Let go of a result in memory."""
         assert self._run.cluster is not None
-        for worker_slot in {node.resident_at or "", *node.copies}:
-            self._run.cluster.release(worker_slot, node.ids or ())
+        self._run.cluster.release(node.resident_at or "", node.ids or ())
         self.forget(node)
 
     def release_all(self) -> None:
         """Let go of all results in memory."""
         for node in self._nodes.in_memory():
-            if node.resident_at is not None and self._run.cluster is not None:
-                self._run.cluster.release(node.resident_at, node.ids or ())
+            self.release(node)
 
     def forget(self, node: Node) -> bool:
         """A result is in memory no longer; says whether the cache lacks it, and was to have it."""
-        node.copies = frozenset()
         self._nodes.set_resident(node, None)
         self._placement.release_resident(node)
         return self._run.residency.forget(node)
@@ -267,10 +297,10 @@ def _task(node: Node, run: Run) -> StageTask:
     nodes, cache, record, attempt = run.nodes, run.cache, run.events.record, node.attempt
     assert node.recipe is not None
     assert node.parameters is not None
-    ids = {key: nodes.ids[key] for key in node.run.upstream}
-    slots = {key: (slot, *sorted(nodes[key].copies)) for key in ids if (slot := nodes[key].resident_at)}
-    recipe = node.recipe.digest
-    inputs = {slot: tuple(ids[ref.run][ref.output] for ref in refs) for slot, refs in node.run.inputs.items()}
+    recipe, inputs = node.recipe.digest, nodes.input_ids(node)
+    records: dict[str, ArtifactRecord] = {}
+    for source in node.sources:
+        records |= run.residency.records(source)
     return StageTask(
         key=node.key,
         attempt=attempt.number,
@@ -282,7 +312,7 @@ def _task(node: Node, run: Run) -> StageTask:
             name: found
             for ids in inputs.values()
             for name in ids
-            if (found := cache.unpublished.get(name)) is not None
+            if (found := records.get(name) or cache.unpublished.get(name)) is not None
         },
         host=socket.gethostname(),
         recipe=recipe,
@@ -291,12 +321,6 @@ def _task(node: Node, run: Run) -> StageTask:
         keep=node.run.keep,
         scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{attempt.number}",
         log=record.log_path(node.key),
-        resident={
-            name: slots[ref.run]
-            for slot, refs in node.run.inputs.items()
-            for name, ref in zip(inputs[slot], refs, strict=True)
-            if ref.run in slots
-        },
         in_memory=attempt.in_memory,
         on_device=attempt.on_device,
         profile=run.options.profile,

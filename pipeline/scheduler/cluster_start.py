@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.machine import RunEnvironment
-from gravel.pipeline.workers.kinds import is_address
 from gravel.pipeline.workers.loading import load
-from gravel.pipeline.workers.protocol import Cluster, Reported, WorkerSlot
+from gravel.pipeline.workers.protocol import Cluster, Reported, WorkerSlot, is_address
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.workers.spans import Spans
+    from gravel.pipeline.records.profile import Spans
     from gravel.stages.kernel_variants import Kernel
 
 
@@ -71,15 +70,15 @@ def start_cluster(
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
-    from gravel.pipeline.workers.safe_path import safe_path_variables
+    from gravel.pipeline.workers.preload import safe_path_variables
     from gravel.pipeline.workers.settings import (
         SPAWN_ENVIRONMENT,
         dask_settings,
         keep_environment,
         log_to_file,
+        start_without_main,
         stop_logging,
     )
-    from gravel.pipeline.workers.without_main import start_without_main
 
     log = folder / "logs" / "dask.log"
     handler = log_to_file(log)
@@ -125,7 +124,7 @@ def _start(
     kernels: Sequence[Kernel],
 ) -> Cluster:
     if environment.cluster == "cuda":
-        from gravel.pipeline.workers.cuda import start_cuda
+        from gravel.pipeline.workers.local import start_cuda
 
         return start_cuda(run, environment.devices, scratch, kernels)
     if environment.cluster == "local":

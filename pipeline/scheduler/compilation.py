@@ -22,7 +22,7 @@ from typing import Any
 from gravel.kernels.compiled.folder import Folder, folder_path
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.scheduler.machine import RunEnvironment
-from gravel.pipeline.workers.safe_path import safe_path_variables
+from gravel.pipeline.workers.preload import safe_path_variables
 from gravel.stages.cupy_ahead import PREFIX
 from gravel.stages.kernel_variants import Kernel
 from gravel.stages.kernels_ahead import kernels_ahead

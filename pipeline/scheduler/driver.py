@@ -17,7 +17,7 @@ from gravel.pipeline.scheduler.refusals import refuse_what_cannot_run
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Back, Began, Finished, Lost, Reported, Written
+from gravel.pipeline.workers.protocol import Back, Began, Finished, Lost, Readable, Reported, Written
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.cluster_start import Started
@@ -43,7 +43,8 @@ class Driver:
         self._started: Started | None = None
         self._compiling: Compiling | None = None
         self._stopping = False
-        run.events.open = run.resolver.maker.open_ids = self._results.open
+        run.events.open = self._results.open_soon
+        run.resolver.maker.open_ids = self._results.open
         run.wake = self._wake
 
     def _wake(self) -> None:
@@ -176,6 +177,8 @@ class Driver:
                 node = self._nodes[event.key]
                 if node.is_running(event.attempt):
                     self._finish(node, event.outcome)
+            case Readable():
+                self._results.readable(self._nodes[event.key], event)
             case Written():
                 self._results.written(self._nodes[event.key], event)
             case Committed():

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.records.profile import Spans
     from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.pipeline.scheduler.node import Node
-    from gravel.pipeline.workers.spans import Spans
     from gravel.stages.artifact import Json
 
 __all__ = ["execute", "outline_of", "sweep"]

@@ -95,14 +95,19 @@ class Losses:
                 self.lose(node, Failure("bug", "the worker that ran it was replaced"))
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
-        """Results in these workers' memory are gone; they are made again when something asks for them."""
-        gone = set(worker_slots)
+        """Results in these workers' memory are gone; what no file has is made again when it is needed."""
+        gone, residency = set(worker_slots), self._run.residency
         for node in self._nodes.in_memory():
-            if node.resident_at in gone:
-                if self._attempts.forget(node):
-                    self._results.lost(node)
-                elif not node.run.keep:
-                    self._nodes.move(node, KNOWN)
+            if node.resident_at not in gone:
+                continue
+            if not node.run.keep and residency.is_readable(node):
+                residency.written(node, node.attempt.number)
+                continue
+            is_lost = self._attempts.forget(node)
+            if not node.run.keep:
+                self._nodes.move(node, KNOWN)
+            elif is_lost:
+                self._results.lost(node)
 
     def _give_up(self, worker_slot: str) -> None:
         """At the end of a run nothing is computed again: what was lost with a worker stays lost."""
@@ -114,10 +119,11 @@ class Losses:
     def finish_writing(self) -> None:
         """Wait until no result is being written, or the cluster is gone; what is not written then is lost."""
         residency, cluster = self._run.residency, self._run.cluster
-        if residency.writes:
-            size = format_bytes(sum(residency.unwritten_bytes()))
+        if residency.unwritten():
+            sizes = (extent.bytes for node in residency.unwritten() for extent in node.extents)
+            size = format_bytes(sum(sizes))
             self._events.emit("note", message=f"writing {size} of results; stop again to leave them")
-        while residency.writes and cluster is not None and cluster.lost() is None:
+        while residency.unwritten() and cluster is not None and cluster.lost() is None:
             with suppress(queue.Empty):
                 match cluster.events.get(timeout=TICK):
                     case Written() as event:

@@ -15,7 +15,7 @@ from gravel.pipeline.core.hardware import Device, core_count, find_devices, hard
 from gravel.pipeline.core.memory import Capacity, format_bytes, host_capacity, parse_bytes
 from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workers.kinds import KINDS, is_address
+from gravel.pipeline.workers.protocol import KINDS, is_address
 from gravel.stages.sizes import Machine
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ starts in the time of some ten short stages."""
 
 MAX_STAGE_BYTES = 2 << 30
 """Bytes that a stage may need on the CPU. A verified search of a text of 233 MB, whose largest stage states
-992 MiB, takes 3.1 s without workers on 2 cores and 4.4 s with two: they start in 0.9 s, and import what
+660 MiB, takes 3.1 s without workers on 2 cores and 4.4 s with two: they start in 0.9 s, and import what
 stages use. Larger stages leave cores idle that several workers would use."""
 
 MAX_MEMORY_SHARE = 0.25

@@ -66,10 +66,9 @@ class Node:
     """One stage run under way. Only `Nodes` sets `state`, `ids` and `resident_at`: others count on them.
 
     `ids` are its output ids, once known, and `extents` the sizes of its outputs. `stated` is what the stage
-    states it needs, once its inputs are known. `resident_at` is the worker slot whose memory has the result,
-    and `copies` are other slots that have it, too. `losses` counts the attempts that ended with a lost
-    worker, `damages` how often an input turned out damaged. `previous_ids` are those of a result that was
-    lost.
+    states it needs, once its inputs are known. `resident_at` is the worker slot whose memory has the result.
+    `losses` counts the attempts that ended with a lost worker, `damages` how often an input turned out
+    damaged. `previous_ids` are those of a result that was lost.
 
     `sources` are the nodes that it reads and `consumers` those that read it; `watchers` need its ids for
     their recipes. `unknown` counts the nodes that it watches and whose ids are not known, `undone` the
@@ -81,7 +80,6 @@ class Node:
         "attempt",
         "computed",
         "consumers",
-        "copies",
         "damages",
         "depth",
         "extents",
@@ -115,7 +113,6 @@ class Node:
         self.losses = self.damages = 0
         self.computed = False
         self.resident_at: str | None = None
-        self.copies: frozenset[str] = frozenset()
         self.previous_ids: tuple[str, ...] | None = None
         self.sources: tuple[Node, ...] = ()
         self.consumers = self.watchers = NOBODY

@@ -59,6 +59,8 @@ class Nodes:
             source.open += node.state not in ENDED
         for each in watched:
             each.is_watched_by(node)
+            if each not in node.sources and "VertexIds" in each.run.stage.outputs:
+                self.ask(node, each)
         self.visits += len(node.sources)
 
     def rewire(self, node: Node, run: StageRun) -> None:
@@ -150,8 +152,7 @@ class Nodes:
             elif consumer.state == WANTED:
                 self.ready.add(consumer)
         if done > 0:
-            for asking in self._asked_by.get(node.position, ()):
-                self.identify_again(asking)
+            self.answer(node)
 
     def _demand(self, node: Node) -> None:
         """Ask for what a wanted node reads and nobody has asked for, back along whole chains."""
@@ -201,6 +202,11 @@ class Nodes:
         if giver not in asked:
             asked.append(giver)
             self._asked_by.setdefault(giver.position, []).append(node)
+
+    def answer(self, giver: Node) -> None:
+        """Have the recipes made that need to read a node's result, which can be read now."""
+        for asking in self._asked_by.get(giver.position, ()):
+            self.identify_again(asking)
 
     def identify_again(self, node: Node) -> None:
         """Have a node's recipe made, if it waits for that and all is known that the recipe asks for."""

@@ -128,6 +128,11 @@ class Placement:
             return 1
         return max(1, ranks_of(node), self._group_size(node, need))
 
+    def takes_several(self, node: Node, need: Need) -> bool:
+        """Say whether other processes than the stage's own read its inputs, too."""
+        group = ranks_of(node) or self._workers_for(node, need) > 1
+        return bool(group) and self._environment.cluster != "inline"
+
     def _bytes_by_host(self, need: Need, worker_slots: Sequence[str]) -> dict[str, int]:
         """Count what a run takes of each host's memory; its first slot is its own."""
         found = {self._hosts[worker_slots[0]]: need.host_bytes}
@@ -205,8 +210,13 @@ class Placement:
         cap = self._environment.capacity.device_bytes or worker_slot.device_bytes
         return need.device_bytes <= min(cap, worker_slot.device_bytes)
 
-    def choose(self, node: Node, need: Need, waiting: int) -> Assignable | None:
-        """Find room for a node now, or None; `waiting` counts the other nodes that could run."""
+    def choose(
+        self, node: Node, need: Need, waiting: int, slots: frozenset[str] | None = None
+    ) -> Assignable | None:
+        """Find room for a node now, or None; `waiting` counts the other nodes that could run.
+
+        `slots` are the worker slots that can read its inputs; None for all.
+        """
         busy = self._nodes.in_state(*BUSY)
         if any(self.is_alone(other) for other in busy) or (self.is_alone(node) and busy):
             return None
@@ -214,7 +224,9 @@ class Placement:
         free = [
             worker_slot
             for worker_slot in self._worker_slots
-            if worker_slot.name not in taken and self._admissions[worker_slot.host].fits(need.host_bytes)
+            if worker_slot.name not in taken
+            and (slots is None or worker_slot.name in slots)
+            and self._admissions[worker_slot.host].fits(need.host_bytes)
         ]
         if self._environment.backend_of(node.run.stage) == "cuda":
             free = [worker_slot for worker_slot in free if self._holds(worker_slot, need)]
@@ -234,20 +246,12 @@ class Placement:
         return Assignable(own.name, rank_group, max(1, cores // max(sharing, ranks)))
 
     def _own(self, node: Node, free: list[WorkerSlot]) -> WorkerSlot | None:
-        """Prefer the worker slot whose memory has the largest input.
-
-        For one that is nowhere else the run waits; what is kept on disk can be had elsewhere.
-        """
-        holders = [
-            (sum(extent.bytes for extent in source.extents), source)
-            for key in node.run.upstream
-            if (source := self._nodes[key]).resident_at is not None
-        ]
-        if not holders:
-            return free[0] if free else None
-        best = max(holders, key=lambda holder: holder[0])[1]
-        own = next((slot for slot in free if slot.name == best.resident_at), None)
-        return own if own is not None or not best.run.keep else next(iter(free), None)
+        """Prefer the worker slot whose memory has the largest input."""
+        holders = {
+            source.resident_at: sum(extent.bytes for extent in source.extents)
+            for source in sorted(node.sources, key=lambda each: sum(extent.bytes for extent in each.extents))
+        }
+        return max(free, key=lambda slot: holders.get(slot.name, -1), default=None)
 
     def is_alone(self, node: Node) -> bool:
         """A measurement on the CPU wants all cores; one on a GPU has that GPU by having its slot."""

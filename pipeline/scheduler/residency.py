@@ -1,4 +1,4 @@
-"""Which results stay in workers' memory once they are made, and which leave it first."""
+"""Which results stay in workers' memory, which leave it first, and which other processes can read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from gravel.pipeline.scheduler.node import RUNNING
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
+    from gravel.pipeline.store.folder import Prepared
+    from gravel.pipeline.store.records import ArtifactRecord
+    from gravel.pipeline.workers.failure import Failure
     from gravel.stages.stage import Need
 
 MIN_BYTES = 8 << 20
@@ -17,10 +20,12 @@ disk at once, and a page cache gives them back as fast as another worker's memor
 
 
 class Residency:
-    """Results that are kept on disk and are in memory, too, the oldest first.
+    """Results in workers' memory; those that are kept on disk, too, the oldest first.
 
-    `budget` is how many bytes of them one host may have, of the `capacity` that stages and results may take;
-    `is_local` says that workers run on this machine.
+    The worker that made a result has its arrays; every other process reads its files, once they are written.
+    `unrecorded` are results that the cache could not take, by the keys of their runs. `budget` is how many
+    bytes of results one host may have, of the `capacity` that stages and results may take; `is_local` says
+    that workers run on this machine.
     """
 
     def __init__(self, budget: int, capacity: int, *, is_local: bool) -> None:
@@ -28,8 +33,11 @@ class Residency:
         self._capacity = capacity
         self._is_local = is_local
         self._reported = False
+        self.unrecorded: dict[str, Failure] = {}
         self._nodes: dict[str, Node] = {}
-        self._unwritten: dict[str, int] = {}
+        self._unwritten: dict[str, tuple[Node, int]] = {}
+        self._files: dict[str, tuple[Prepared, ...]] = {}
+        self._names: dict[str, str] = {}
 
     def bytes_to_keep(self, node: Node, need: Need) -> int:
         """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made."""
@@ -56,24 +64,58 @@ class Residency:
 
     def add(self, node: Node) -> None:
         """Take note of a result that is in memory, and is being written."""
-        self._nodes.pop(node.key, None)
-        self._nodes[node.key] = node
-        self._unwritten[node.key] = node.attempt.number
+        if node.run.keep:
+            self._nodes.pop(node.key, None)
+            self._nodes[node.key] = node
+        self._unwritten[node.key] = node, node.attempt.number
 
-    def written(self, key: str, attempt: int) -> bool:
+    def readable(self, node: Node, attempt: int, prepared: tuple[Prepared, ...]) -> None:
+        """Take note that a result that is being written can be read from its files."""
+        if self._is_waited_for(node, attempt):
+            self._files[node.key] = prepared
+            self._names.update(zip((each.record.id for each in prepared), node.ids or (), strict=True))
+
+    def written(self, node: Node, attempt: int) -> bool:
         """Take note that a result was written, or cannot be; says whether it is one that is waited for."""
-        if self._unwritten.get(key) != attempt:
+        if not self._is_waited_for(node, attempt):
             return False
-        del self._unwritten[key]
+        del self._unwritten[node.key]
+        if node.run.keep:
+            self._files.pop(node.key, None)  # its records are the cache's from now on
         return True
 
+    def _is_waited_for(self, node: Node, attempt: int) -> bool:
+        _, waited_for = self._unwritten.get(node.key, (None, None))
+        return waited_for == attempt
+
     def forget(self, node: Node) -> bool:
-        """A result is in memory no longer; says whether that was the only copy."""
+        """A result is in memory no longer; says whether that was the only copy.
+
+        The files of one that is not kept are removed.
+        """
         self._nodes.pop(node.key, None)
+        for output in () if node.run.keep else self._files.get(node.key, ()):
+            output.drop()
+        self._files.pop(node.key, None)
         return self._unwritten.pop(node.key, None) is not None
 
+    def records(self, node: Node) -> dict[str, ArtifactRecord]:
+        """Return the records of a result that lies in files but not in the cache, by its names in the run."""
+        files = self._files.get(node.key, ())
+        return {name: each.record for name, each in zip(node.ids or (), files, strict=bool(files))}
+
+    def name_of(self, artifact_id: str) -> str:
+        """Return the name in the run of what lies in files under an id: what is not kept has both."""
+        return self._names.get(artifact_id, artifact_id)
+
+    def is_readable(self, node: Node) -> bool:
+        """Say whether every process can read a result, and not only the worker that has it in memory."""
+        if node.resident_at is None or node.key in self._files:
+            return True
+        return node.run.keep and node.key not in self._unwritten and node.key not in self.unrecorded
+
     def is_unwritten(self, node: Node) -> bool:
-        """Say whether memory has the only copy of a result."""
+        """Say whether a result is being written."""
         return node.key in self._unwritten
 
     @property
@@ -83,15 +125,11 @@ class Residency:
 
     def writes_beside(self, worker_slot: str) -> bool:
         """Say whether other worker slots than this one are writing results."""
-        return any(self._nodes[key].resident_at != worker_slot for key in self._unwritten)
+        return any(node.resident_at != worker_slot for node, _ in self._unwritten.values())
 
     def unwritten(self) -> list[Node]:
-        """Return the results of which memory has the only copy."""
-        return [self._nodes[key] for key in self._unwritten]
-
-    def unwritten_bytes(self) -> list[int]:
-        """Return the sizes of the results of which memory has the only copy."""
-        return [sum(extent.bytes for extent in node.extents) for node in self.unwritten()]
+        """Return the results that are being written for the cache."""
+        return [node for node, _ in self._unwritten.values() if node.run.keep]
 
     def first_to_leave(self, reader: Node) -> Node | None:
         """Return the oldest result that can be read back, and that nobody reads now.

@@ -109,7 +109,7 @@ class Resolver:
     def _ask_for(self, giver: Node, node: Node) -> None:
         """A recipe needs a look into a result that is not kept: have it made, and kept until then."""
         self.nodes.ask(node, giver)
-        if giver.state == KNOWN:
+        if giver.state == KNOWN or (giver.state == DONE and giver.resident_at is None):
             self.nodes.move(giver, WANTED)
             self._events.wanted(giver, [f"its ids resolve the sources of {node.key}"])
 

@@ -9,18 +9,22 @@ from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.plan.recipes import NeedsResult
 from gravel.pipeline.scheduler.node import DONE, FAILED, WAITING, Node
 from gravel.pipeline.store.committer import Committed, Committer, Result
+from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.resident import PREFIX
+from gravel.pipeline.workers.protocol import Readable, Written
+from gravel.pipeline.workers.resident import PREFIX, read_resident
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.attempts import Attempts
     from gravel.pipeline.scheduler.run import Run
-    from gravel.pipeline.workers.protocol import Written
     from gravel.pipeline.workers.stage_task import StageOutcome
     from gravel.stages.artifact import Artifact, Json
 
+
+SOON = 10.0
+"""Seconds for which a message waits for the ids of the vertices that it names."""
 
 MAX_NAMED = 5
 """Files that changed and are named in one message."""
@@ -33,8 +37,7 @@ class Results:
         self._run = run
         self._attempts = attempts
         self._records: dict[str, RecipeRecord] = {}
-        self._early: dict[str, Written] = {}
-        self._unrecorded: dict[str, Failure] = {}
+        self._early: dict[str, list[Readable | Written]] = {}
         self.committer = Committer(run.cache, run.locks, self._committed)
 
     def _committed(self, committed: Committed) -> None:
@@ -46,7 +49,6 @@ class Results:
         run = self._run
         problem = self._changed_files(node)
         worker_slot = node.attempt.worker_slot
-        self._note_copies(node, outcome)
         if problem is not None:
             for output in outcome.prepared:
                 output.drop()
@@ -74,9 +76,8 @@ class Results:
             self._attempts.short.note(node.run.stage.name, outcome.seconds)
         run.events.finished(node, outcome)
         self._renew_readers(node)
-        early = self._early.pop(node.key, None)
-        if early is not None:
-            self.written(node, early)
+        for event in self._early.pop(node.key, ()):
+            self.readable(node, event) if isinstance(event, Readable) else self.written(node, event)
         self._attempts.release_unneeded()
 
     def _record(self, node: Node, outcome: StageOutcome) -> RecipeRecord:
@@ -84,18 +85,6 @@ class Results:
         made, recipe = self._provenance(node, outcome), node.recipe
         node.recipe = recipe.without_parts
         return RecipeRecord(recipe.digest, outcome.outputs, made, recipe.parts, time.time())
-
-    def _note_copies(self, node: Node, outcome: StageOutcome) -> None:
-        """A result that came from another host is in memory twice, for others that read it there."""
-        worker_slot = node.attempt.worker_slot
-        assert worker_slot is not None
-        for source in node.sources:
-            if source.resident_at is None or source.resident_at == worker_slot:
-                continue
-            if set(source.ids or ()) & set(outcome.copied):
-                source.copies |= {worker_slot}
-                size = sum(extent.bytes for extent in source.extents)
-                self._run.placement.keep_resident(source, size, worker_slot)
 
     def _renew_readers(self, node: Node) -> None:
         """A result that was lost came out different: whoever read what was lost reads again."""
@@ -108,22 +97,34 @@ class Results:
                 self._run.nodes.identify(reader, None)
                 self._run.nodes.move(reader, WAITING)
 
+    def readable(self, node: Node, event: Readable) -> None:
+        """A result that is in memory can be read from files, by other workers and for recipes."""
+        if node.is_running(event.attempt):
+            self._early.setdefault(node.key, []).append(event)
+            return
+        self._run.residency.readable(node, event.attempt, event.prepared)
+        self._run.nodes.answer(node)
+
     def written(self, node: Node, written: Written) -> None:
         """A result that is in memory was written; its record follows. Or it cannot be, and stays there."""
-        if node.is_running(written.attempt):
-            self._early[node.key] = written  # it came before the end of the stage was heard of
+        if node.is_running(written.attempt):  # it came before the end of the stage was heard of
+            self._early.setdefault(node.key, []).append(written)
             return
-        if not self._run.residency.written(node.key, written.attempt):
+        if not self._run.residency.written(node, written.attempt):
             for output in written.prepared:
                 output.drop()
             return
-        record = self._records.pop(node.key)
-        if written.failure is None:
-            self._run.events.written(node, written)
-            self.committer.add(Result(node.key, record, written.prepared))
+        if not node.run.keep:
+            if written.failure is not None:
+                self._run.resolver.fail(node, written.failure)
         else:
-            self._run.locks.release(record.digest)
-            self._unrecorded[node.key] = written.failure
+            record = self._records.pop(node.key)
+            if written.failure is None:
+                self._run.events.written(node, written)
+                self.committer.add(Result(node.key, record, written.prepared))
+            else:
+                self._run.locks.release(record.digest)
+                self._run.residency.unrecorded[node.key] = written.failure
         self._run.nodes.check_needed(node)
         self._attempts.release_unneeded()
 
@@ -137,6 +138,7 @@ class Results:
     def damaged(self, node: Node, artifact_id: str, reason: str, began: float) -> None:
         """An input cannot be read: it is computed again, then the node."""
         self._attempts.drop(node)
+        artifact_id = self._run.residency.name_of(artifact_id)
         if artifact_id in self._run.cache.unpublished:
             self.committer.flush()  # what is set aside is a published artifact
         owner = self._run.nodes.owner(artifact_id, node)
@@ -187,36 +189,59 @@ class Results:
         message, hint = committed.problem
         failure = Failure("disk", f"its result cannot be recorded: {message}", hint)
         if node.resident_at is not None:
-            self._unrecorded[node.key] = failure
+            self._run.residency.unrecorded[node.key] = failure
         else:
             self._run.resolver.fail(node, failure)
 
     def publish_all(self) -> None:
         """Have all results published and take what came of it, before anything else that has happened."""
         self.committer.flush()
+        self._take_events()
+
+    def _take_events(self) -> None:
+        """Take what has become of results that are written, and leave all other events for later."""
         cluster = self._run.cluster
         others: list[object] = []
         while cluster is not None and not cluster.events.empty():
             event = cluster.events.get_nowait()
-            if isinstance(event, Committed):
-                self.published(self._run.nodes[event.key], event)
-            else:
-                others.append(event)
+            match event:
+                case Committed():
+                    self.published(self._run.nodes[event.key], event)
+                case Readable():
+                    self.readable(self._run.nodes[event.key], event)
+                case _:
+                    others.append(event)
         for event in others:
             assert cluster is not None
             cluster.events.put(event)
 
     def open(self, name: str) -> Artifact:
-        """Open a result, also one that only a worker's memory has."""
+        """Open a result; raises `NeedsResult` for one that no file has, and has it written, or made."""
         run = self._run
-        for node in run.nodes.in_memory():
-            if name in (node.ids or ()) and run.cluster is not None and node.resident_at is not None:
-                if node.run.keep and not run.residency.is_unwritten(node):
-                    break
-                return run.cluster.fetch(node.resident_at, name)
-        if not name.startswith(PREFIX):
-            return run.cache.open(name)
-        raise NeedsResult(next(node.key for node in run.nodes if name in (node.ids or ())))
+        node = next((node for node in run.nodes.in_memory() if name in (node.ids or ())), None)
+        if node is None and name.startswith(PREFIX):
+            raise NeedsResult(next(node.key for node in run.nodes if name in (node.ids or ())))
+        if node is not None and run.cluster is not None:
+            if run.cluster.kind == "inline":
+                return read_resident(name)
+            if (record := run.residency.records(node).get(name)) is not None:
+                return open_artifact(record)
+            if not run.residency.is_readable(node):
+                self._attempts.write_out(node)
+                raise NeedsResult(node.key)
+        return run.cache.open(name)
+
+    def open_soon(self, name: str) -> Artifact:
+        """Open a result, and wait for its files if need be; raises `NeedsResult` if that takes too long."""
+        limit = time.monotonic() + SOON
+        while True:
+            try:
+                return self.open(name)
+            except NeedsResult:
+                if time.monotonic() > limit or not self._run.residency.writes:
+                    raise
+            time.sleep(0.02)
+            self._take_events()
 
     def close(self) -> None:
         """Publish what was computed: a run is not done before all of it is; then free all locks.
@@ -224,7 +249,7 @@ class Results:
         Stage runs whose results the cache refused have failed, though they were of use until now.
         """
         self.publish_all()
-        for key, failure in self._unrecorded.items():
+        for key, failure in self._run.residency.unrecorded.items():
             node = self._run.nodes[key]
             if node.state == DONE:
                 self._run.resolver.fail(node, failure)

@@ -11,8 +11,8 @@ from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.placement import Placement
 from gravel.pipeline.scheduler.residency import Residency
 from gravel.pipeline.scheduler.resolver import Resolver
-from gravel.pipeline.store.recipe_locks import RecipeLocks
-from gravel.pipeline.workers.kinds import is_address
+from gravel.pipeline.store.leases import RecipeLocks
+from gravel.pipeline.workers.protocol import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Callable

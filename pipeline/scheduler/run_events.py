@@ -11,9 +11,9 @@ from gravel.pipeline.plan.builder import MEASURED
 from gravel.pipeline.plan.reasons import History
 from gravel.pipeline.progress.events import Event, QuietReporter, Reporter
 from gravel.pipeline.progress.rates import Pace
+from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.store.failures import explain
-from gravel.pipeline.workers.spans import Spans
 from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:

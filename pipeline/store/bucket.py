@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.objects import (
-    MAX_OBJECT_BYTES,
     READ_BYTES,
     FaultySource,
     RemoteError,
@@ -64,7 +63,7 @@ class Bucket:
             raise FaultySource(f"{self.where}/{name} has {size:,} bytes, and at most {most:,} are read")
         return found
 
-    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
         found = self._sized(name, most)
         if found is None:
@@ -92,7 +91,7 @@ class Bucket:
         found = self._ask(lambda: obstore.list(self._objects, folder).collect())
         return {item["path"].removeprefix(f"{folder}/"): item["size"] for item in found}
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes | bytearray) -> None:
         """Write an object whole, in place of an older one."""
         import obstore
 

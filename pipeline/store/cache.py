@@ -8,33 +8,39 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
+from gravel.pipeline.store.acceptance import RECIPE_FOLDERS, RECIPES, UNTRUSTED
+from gravel.pipeline.store.checkpoints import FOLDER as UNFINISHED
 from gravel.pipeline.store.descriptors import NoFolder, enter
 from gravel.pipeline.store.failures import ReadOnly
-from gravel.pipeline.store.files import Draft, sync_folder
-from gravel.pipeline.store.folder import CacheFolder
+from gravel.pipeline.store.files import Draft
+from gravel.pipeline.store.folder import ARTIFACTS, DATA, DIGESTS, LEASES, RESOLVED, CacheFolder
+from gravel.pipeline.store.leases import Lease, holder, remove_dead_locks, take_lease
 from gravel.pipeline.store.location import linked_url
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord, seal
+from gravel.pipeline.store.selection import artifacts, entries
 from gravel.pipeline.store.sharing import is_shared
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
-    from gravel.pipeline.store.damage import Verified
-    from gravel.pipeline.store.listing import Entry
+    from gravel.pipeline.store.reader import Verified
     from gravel.pipeline.store.remote import Remote
-    from gravel.pipeline.store.write_threads import WriteThreads
+    from gravel.pipeline.store.selection import Entry
+    from gravel.pipeline.store.sink import WriteThreads
     from gravel.pipeline.store.writer import ArtifactWriter
     from gravel.stages.artifact import Artifact
 
 
 FOLDERS = ("recipes", "artifacts", "data", "locks", "leases", "runs", "scratch", "quarantine", "digests")
 """The folders that every run uses; others are made when something is written into them."""
+
+TEMPORARY = (*RECIPE_FOLDERS, ARTIFACTS, DATA, LEASES, DIGESTS, RESOLVED, UNFINISHED)
+"""Folders in which files are written beside their name."""
 
 
 class Cache(CacheFolder):
@@ -79,7 +85,7 @@ class Cache(CacheFolder):
         """Record what a recipe led to; call it after the outputs are published. The newest answer wins."""
         record = RecipeRecord(recipe.digest, tuple(outputs), dict(provenance), recipe.parts, time.time())
         self.remember_draft(recipe.digest, self.draft_recipe(record, durable=True))
-        sync_folder(self.root / RECIPES)
+        self.files.sync_name(f"{RECIPES}/{recipe.digest}.json")
         return record
 
     def draft_recipe(self, record: RecipeRecord, *, durable: bool = False) -> Draft:
@@ -104,13 +110,9 @@ class Cache(CacheFolder):
         else:
             self.remote.report_pending("the run was interrupted")
 
-    @contextmanager
-    def lease(self, run_id: str) -> Iterator[None]:
-        """While held by a living process, gc spares all that was made or checked since it was taken."""
-        from gravel.pipeline.store.leases import hold
-
-        with hold(self.root / "leases" / f"{run_id}.lock", f"run {run_id}"):
-            yield
+    def lease(self, run_id: str) -> Lease:
+        """Take a run's lease: while it is held, gc spares all that was made or checked since."""
+        return take_lease(self.root, run_id)
 
     def open(self, artifact_id: str) -> Artifact:
         """Return an artifact whose arrays are read, and checked, when they are sliced.
@@ -131,7 +133,8 @@ class Cache(CacheFolder):
         run: str | None = None,
         *,
         durable: bool = True,
-        before_each: Callable[[], None] | None = None,
+        passing: bool = False,
+        before_each: Callable[[], None] = lambda: None,
         threads: WriteThreads | None = None,
     ) -> AbstractContextManager[ArtifactWriter]:
         """Start writing artifacts: `.sink(dtype, row_shape)` for arrays, `.publish(artifact)` for each.
@@ -140,7 +143,9 @@ class Cache(CacheFolder):
         """
         from gravel.pipeline.store.writer import ArtifactWriter
 
-        return ArtifactWriter(self, run, durable=durable, before_each=before_each, threads=threads)
+        return ArtifactWriter(
+            self, run, durable=durable, passing=passing, before_each=before_each, threads=threads
+        )
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move a damaged artifact aside with the reason, so that it is computed again."""
@@ -154,8 +159,6 @@ class Cache(CacheFolder):
         What lies where one of the cache's folders should be and is none is moved aside; a link that is not to
         be followed is refused. Nothing is done in a cache that cannot be written.
         """
-        from gravel.pipeline.store.sweeping import sweep
-
         try:
             for folder in FOLDERS:
                 try:
@@ -164,9 +167,42 @@ class Cache(CacheFolder):
                     self.files.folder(folder)
                 except OSError:
                     continue  # it is made when something is written to it
-            return sweep(self)
+            return self.remove_leavings()
         except ReadOnly:
             return 0
+
+    def remove_leavings(self, *, delete: bool = True, orphans: bool = False) -> int:
+        """Remove data without a record, temporary files, and checkpoints of what is finished.
+
+        Returns the bytes of the data; without `delete` it only counts. `orphans` includes data whose record
+        was damaged or is of an older format.
+        """
+        if delete:
+            for folder in TEMPORARY:
+                for name in self.files.leavings(folder):
+                    self.files.remove(name)
+            remove_dead_locks(self.root)
+            for recipe in self.files.names(UNFINISHED):
+                if any((self.root / folder / f"{recipe}.json").exists() for folder in RECIPE_FOLDERS):
+                    self.files.remove(f"{UNFINISHED}/{recipe}")
+        # Folders are listed before locks and locks before records, since writers take these steps in reverse.
+        folders = {name for name in self.files.names(DATA) if not name.endswith(".lock")}
+        locked = {name.removesuffix(".lock") for name in self.files.names(DATA, ".lock")}
+        dead = {name for name in locked if holder(self.root / DATA / f"{name}.lock") is None}
+        suspects = dead | (folders - locked if orphans else set())
+        if not suspects:
+            return 0
+        # A writer may have died after its record was made: then only the lock is a leaving.
+        published = {record.path.name for record in artifacts(self)}
+        freed = 0
+        for name in sorted(suspects):
+            if name not in published:
+                freed += self.files.size(f"{DATA}/{name}")
+                if delete:
+                    self.files.remove(f"{DATA}/{name}")
+            if delete and name in dead:
+                self.files.remove(f"{DATA}/{name}.lock")
+        return freed
 
     def pass_over(self, name: str) -> None:
         """Leave a record of an older format where it is; the first one is reported."""
@@ -174,25 +210,22 @@ class Cache(CacheFolder):
         super().pass_over(name)
         if is_first:
             from gravel.pipeline.core.memory import format_bytes
-            from gravel.pipeline.store.sweeping import sweep
 
-            size = format_bytes(sweep(self, delete=False, orphans=True))
+            size = format_bytes(self.remove_leavings(delete=False, orphans=True))
             self.say(
                 f"{self.root} holds results of an older format ({size}), which are not read and are computed "
                 "again when they are needed; `gravel cache gc --yes` removes them"
             )
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> Verified:
+    def verify(self, progress: Callable[[int, int], None] = lambda done, total: None) -> Verified:
         """Digest every file of every artifact, recompute its id, and quarantine what is damaged.
 
         `progress` is called with bytes done and bytes in all.
         """
-        from gravel.pipeline.store.damage import verify
+        from gravel.pipeline.store.reader import verify
 
         return verify(self, progress)
 
     def list(self) -> list[Entry]:
         """Return every artifact with the recipe that made it first, in order of creation."""
-        from gravel.pipeline.store.listing import entries
-
         return entries(self)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.descriptors import NoFolder
+from gravel.pipeline.store.layout import MAX_AXES
 from gravel.pipeline.store.opening import open_file, read_whole
-from gravel.pipeline.store.record_types import MAX_AXES
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.files import LocalFiles

@@ -10,27 +10,33 @@ Stages of this run need not wait: they are given the records of what they read (
 
 from __future__ import annotations
 
+import ctypes
+import os
+import platform
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.store.disk import Disk
 from gravel.pipeline.store.failures import storage_errors
-from gravel.pipeline.store.publishing import Prepared, draft, publish_draft
+from gravel.pipeline.store.folder import Prepared
 from gravel.pipeline.store.records import RecipeRecord
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.files import Draft
-    from gravel.pipeline.store.recipe_locks import RecipeLocks
+    from gravel.pipeline.store.leases import RecipeLocks
 
 INTERVAL = 0.2
 """Seconds from one group to the next: a result that comes alone is published at once."""
+
+REPORTING_KERNEL = (5, 8)
+"""The first Linux whose `syncfs` says that something could not be written."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,7 @@ class Committer:
         problems: dict[str, Problem] = {}
         for result in batch:
             try:
-                drafts[result.key] = [draft(self._cache, each) for each in result.outputs if each.is_new]
+                drafts[result.key] = [each.draft(self._cache) for each in result.outputs if each.is_new]
                 drafts[result.key].append(self._cache.draft_recipe(result.record))
             except Exception as error:
                 problems[result.key] = _described(error)
@@ -181,7 +187,7 @@ class Committer:
         *artifacts, recipe = drafts
         new = [output for output in result.outputs if output.is_new]
         for output, record in zip(new, artifacts, strict=True):
-            if not publish_draft(self._cache, output, record):
+            if not output.publish(self._cache, record):
                 # Stages of this run may read it; it goes at the end.
                 self._superseded.append(output)
             self._unsynced.append(self._cache.root / record.name)
@@ -196,3 +202,46 @@ def _described(error: Exception) -> Problem:
     if isinstance(error, GravelError):
         return str(error), error.problems[0].hint
     return f"{type(error).__name__}: {error}", None
+
+
+class Disk:
+    """The file system of a folder. `sync` waits for everything that was written to it before."""
+
+    def __init__(self, folder: Path) -> None:
+        # Errors are reported from the opening of this descriptor on.
+        self._handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+
+    def sync(self, files: Iterable[Path]) -> None:
+        """Return when these files and their names are on the disk; raises OSError if that fails."""
+        call = _syncfs()
+        if call is None:
+            _sync_each(files)
+        elif call(self._handle) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self._handle)
+
+
+@cache
+def _syncfs() -> Any:
+    with suppress(ValueError, AttributeError, OSError):
+        parts = platform.release().split(".")
+        if platform.system() == "Linux" and (int(parts[0]), int(parts[1])) >= REPORTING_KERNEL:
+            return ctypes.CDLL(None, use_errno=True).syncfs
+    return None
+
+
+def _sync_each(files: Iterable[Path]) -> None:
+    paths = list(files)
+    for path in [*paths, *dict.fromkeys(path.parent for path in paths)]:
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue  # it was given another name
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -2,7 +2,8 @@
 
 What was looked at is what is opened, whatever others put under the names meanwhile. A link at the root itself
 is followed. So is one to a folder directly below it, such as `data` on a larger disk, if the user or root
-made it and nobody else may write where it lies. Every other link is an obstacle.
+made it and nobody else may write where it lies. Every other link is an obstacle. So is a folder, a pipe, a
+socket or a device in the place of a file: it is found without waiting, and moved aside.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
@@ -101,13 +104,23 @@ def _why_not_followed(folder: int, part: str) -> str | None:
     return "others can exchange it" if by_group or place.st_mode & stat.S_IWOTH else None
 
 
-def kind_at(folder: int, name: str) -> str | None:
-    """Say what lies under a name in a folder, or return None for nothing."""
+def kind_of(found: os.stat_result) -> str:
+    """Say what a `stat` is of."""
+    return KINDS.get(stat.S_IFMT(found.st_mode), "a device")
+
+
+def kind_at(folder: int | None, name: str | Path) -> str | None:
+    """Say what lies under a name in a folder, or at a path; None for nothing."""
     try:
-        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        return kind_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
     except OSError:
         return None
-    return KINDS.get(stat.S_IFMT(mode), "a device")
+
+
+def what_is(path: str | Path) -> str | None:
+    """Say what lies at a path if it is no file; None for a file and for nothing."""
+    found = kind_at(None, path)
+    return None if found == "a file" else found
 
 
 def open_regular(root: str | Path, name: str) -> int:
@@ -125,21 +138,69 @@ def open_regular(root: str | Path, name: str) -> int:
         raise Obstacle(path, found or "") from None
     finally:
         os.close(folder)
-    mode = os.fstat(handle).st_mode
-    if stat.S_ISREG(mode):
+    found = kind_of(os.fstat(handle))
+    if found == "a file":
         return handle
     os.close(handle)
-    raise Obstacle(path, KINDS.get(stat.S_IFMT(mode), "a device"))
+    raise Obstacle(path, found)
 
 
-def create(root: str | Path, name: str, mode: int = 0o666) -> int:
+def create(root: str | Path, name: str) -> int:
     """Return a descriptor of a new file below a root, to be written; raises OSError, also if it is there."""
     before, _, last = name.rpartition("/")
     folder = enter(root, before)
     try:
-        return os.open(last, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
+        return os.open(last, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=folder)
     except OSError as error:
         error.filename = f"{root}/{name}"
         raise
     finally:
         os.close(folder)
+
+
+def make_folder(root: Path, name: str) -> list[tuple[str, str]]:
+    """Make a folder below a root; returns what lay in its way and was moved aside, as (name, what it is).
+
+    Raises `ForeignLink` for a link that is not to be followed, and OSError.
+    """
+    moved: list[tuple[str, str]] = []
+    root.mkdir(parents=True, exist_ok=True)
+    parts = Path(name).parts
+    for length in range(1, len(parts) + 1):
+        part = "/".join(parts[:length])
+        try:
+            os.close(enter(root, part))
+            continue
+        except FileNotFoundError:
+            pass
+        except NoFolder as obstacle:
+            set_aside(root, part)
+            moved.append((part, obstacle.found))
+        above = enter(root, "/".join(parts[: length - 1]))
+        try:
+            with suppress(FileExistsError):  # another was faster, and what it made is looked at next
+                os.mkdir(parts[length - 1], dir_fd=above)
+        finally:
+            os.close(above)
+        os.close(enter(root, part))
+    return moved
+
+
+def set_aside(root: Path, name: str) -> None:
+    """Move what lies under a name, if anything does, to `quarantine/`."""
+    aside = f"{Path(name).stem}-{time.time_ns()}"
+    place = root / "quarantine"
+    try:
+        os.close(enter(root, "quarantine"))
+    except FileNotFoundError:
+        place.mkdir()
+    except NoFolder:
+        # Even that folder's own name may be taken.
+        place.rename(root / f".{aside}")
+        place.mkdir()
+        (root / f".{aside}").rename(place / aside)
+        if name == "quarantine":
+            return
+    (place / aside).mkdir(parents=True)
+    with suppress(FileNotFoundError):
+        (root / name).rename(place / aside / Path(name).name)

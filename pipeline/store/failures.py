@@ -6,14 +6,12 @@ import errno
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.store.ownership import user_name
 
-CANNOT_WRITE = (errno.EROFS, errno.EACCES, errno.EPERM)
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-_NAMED = (*_FULL, errno.EFBIG, errno.EIO)
 _NUMPY = r"(\d+) requested and (\d+) written"
 
 
@@ -40,9 +38,11 @@ def storage_errors(root: Path, needed: int | None = None) -> Iterator[None]:
 
 def explain(error: OSError, root: Path, needed: int | None = None) -> GravelError | None:
     """Return the error that a failed write is reported as, or None for one that says enough by itself."""
-    number = _number(error)
+    number = error.errno or 0
+    if error.errno is None and re.search(_NUMPY, str(error)):
+        number = errno.ENOSPC  # NumPy's own writing loses the system's reason; all but always it is this
     where = error.filename or root
-    if number in CANNOT_WRITE:
+    if number in (errno.EROFS, errno.EACCES, errno.EPERM):
         return ReadOnly(
             f"cannot write to the cache {root}: {os.strerror(number).lower()} ({where})",
             hint="make it writable, or choose another with --cache or GRAVEL_CACHE",
@@ -57,22 +57,13 @@ def explain(error: OSError, root: Path, needed: int | None = None) -> GravelErro
             f"cannot write to the cache {root}: {where} is no folder",
             hint="move what is there away, or choose another with --cache or GRAVEL_CACHE",
         )
-    return explain_write(error, f"the cache {root}", root, needed, "choose another cache with --cache")
-
-
-def explain_write(
-    error: OSError, what: str, place: Path, needed: int | None = None, otherwise: str = "write elsewhere"
-) -> GravelError | None:
-    """As `explain`, for any place: `what` names it, `otherwise` is what to do but freeing space."""
-    number = _number(error)
-    if number not in _NAMED:
-        return None
+    otherwise = "choose another cache with --cache; what was computed is kept"
     wanted = f"{needed:,} bytes were to be written" if needed else "more was to be written"
-    if number in _FULL:
+    if number in (errno.ENOSPC, errno.EDQUOT):
         quota = " within the quota" if number == errno.EDQUOT else ""
         return GravelError(
-            f"no space left for {what}{quota}: {wanted}, {_free(place):,} bytes are free",
-            hint=f"free space with `gravel cache gc`, or {otherwise}; what was computed is kept",
+            f"no space left for the cache {root}{quota}: {wanted}, {_free(root):,} bytes are free",
+            hint=f"free space with `gravel cache gc`, or {otherwise}",
         )
     if number == errno.EFBIG:
         import resource
@@ -80,20 +71,26 @@ def explain_write(
         limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
         explained = f" (limit: {limit:,} bytes)" if limit != resource.RLIM_INFINITY else ""
         return GravelError(
-            f"a file of {what} would exceed the limit on file sizes{explained}: {wanted}",
-            hint=f"raise the limit (ulimit -f unlimited), or {otherwise}; what was computed is kept",
+            f"a file of the cache {root} would exceed the limit on file sizes{explained}: {wanted}",
+            hint=f"raise the limit (ulimit -f unlimited), or {otherwise}",
         )
-    return GravelError(
-        f"the disk of {what} failed ({os.strerror(errno.EIO).lower()}): {wanted}",
-        hint=f"see what the system reports about the disk (dmesg), or {otherwise}; what was computed is kept",
-    )
+    if number == errno.EIO:
+        return GravelError(
+            f"the disk of the cache {root} failed ({os.strerror(errno.EIO).lower()}): {wanted}",
+            hint=f"see what the system reports about the disk (dmesg), or {otherwise}",
+        )
+    return None
 
 
 def explain_read(error: OSError, path: Path) -> GravelError:
     """Return the error for a file of the cache that is there and cannot be read."""
     if error.errno in (errno.EACCES, errno.EPERM):
+        owner = ""
+        with suppress(OSError):
+            found = path.lstat()
+            owner = f" (it belongs to {user_name(found.st_uid)}, mode {found.st_mode & 0o777:03o})"
         return RequestError(
-            f"{path} cannot be read: permission denied{_owner(path)}",
+            f"{path} cannot be read: permission denied{owner}",
             hint="have it made readable, or choose another cache with --cache or GRAVEL_CACHE",
         )
     return GravelError(
@@ -102,26 +99,8 @@ def explain_read(error: OSError, path: Path) -> GravelError:
     )
 
 
-def _number(error: OSError) -> int:
-    if error.errno is None and re.search(_NUMPY, str(error)):
-        # NumPy's own writing loses the system's reason; all but always it is this.
-        return errno.ENOSPC
-    return error.errno or 0
-
-
-def _free(place: Path) -> int:
+def _free(root: Path) -> int:
     import shutil
 
-    existing = next(folder for folder in (place, *place.parents) if folder.exists())
+    existing = next(folder for folder in (root, *root.parents) if folder.exists())
     return shutil.disk_usage(existing).free
-
-
-def _owner(path: Path) -> str:
-    import pwd
-
-    try:
-        found = path.lstat()
-        owner = pwd.getpwuid(found.st_uid).pw_name
-    except (OSError, KeyError):
-        return ""
-    return f" (it belongs to {owner}, mode {found.st_mode & 0o777:03o})"

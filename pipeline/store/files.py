@@ -17,19 +17,35 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.descriptors import NoFolder, Obstacle, create, enter, kind_at
+from gravel.pipeline.store.descriptors import (
+    NoFolder,
+    Obstacle,
+    create,
+    enter,
+    kind_at,
+    make_folder,
+    set_aside,
+    what_is,
+)
 from gravel.pipeline.store.failures import ReadOnly, explain_read, storage_errors
-from gravel.pipeline.store.obstacles import make_folder, set_aside, what_is
-from gravel.pipeline.store.opening import MAX_RECORD_BYTES, Foreign, entered, names_in, open_file, read_whole
+from gravel.pipeline.store.opening import (
+    MAX_RECORD_BYTES,
+    Foreign,
+    entered,
+    names_in,
+    open_file,
+    read_whole,
+    stated,
+)
 from gravel.pipeline.store.ownership import user_name
 from gravel.pipeline.store.sharing import OWN_FOLDERS, keep_own
 
-__all__ = ["LocalFiles", "storage_errors", "sync_file", "sync_folder"]
-
 OWN_PREFIXES = tuple(f"{name}/" for name in OWN_FOLDERS)
 
+TEMPORARY_AGE = 3600.0
+"""Seconds after which a small file that is still temporary has no living writer."""
+
 Obstructed = Callable[[str, str], None]
-Say = Callable[[str], None]
 
 
 class LocalFiles:
@@ -40,23 +56,25 @@ class LocalFiles:
     """
 
     def __init__(
-        self, root: Path, say: Say = lambda message: None, obstructed: Obstructed | None = None
+        self,
+        root: Path,
+        say: Callable[[str], None] = lambda message: None,
+        obstructed: Obstructed | None = None,
     ) -> None:
         self.root = root
         self._say = say
         self._obstructed = obstructed or self._clear
 
-    def read(self, name: str, most: int | None = MAX_RECORD_BYTES) -> tuple[bytes, float] | None:
-        """Return a whole file and when it was last touched, or None if there is none.
+    def read(self, name: str) -> tuple[bytes, float] | None:
+        """Return a whole file of a record's size and when it was last touched, or None if there is none.
 
-        `most` are the bytes that it may have. Raises `GravelError` for a file that is there and cannot be
-        read, or that another user put there.
+        Raises `GravelError` for a file that is there and cannot be read, or that another user put there.
         """
         try:
-            with open_file(self.root, name, most) as file:
+            with open_file(self.root, name, MAX_RECORD_BYTES) as file:
                 return read_whole(file), os.fstat(file.fileno()).st_mtime
         except Foreign as foreign:
-            from gravel.pipeline.store.trusted import VARIABLE
+            from gravel.pipeline.store.sharing import VARIABLE
 
             raise RequestError(
                 f"{self.root / name} belongs to {foreign.owner}, and the cache to "
@@ -64,12 +82,10 @@ class LocalFiles:
                 hint="remove it; or, if you trust what is there: "
                 f"gravel cache trust {self.root} (or {VARIABLE})",
             ) from None
-        except NoFolder:
-            return None  # a folder on the way is no folder, and is moved when something is written
+        except (FileNotFoundError, NotADirectoryError, NoFolder):
+            return None  # what lies in the place of a folder is moved when something is written
         except Obstacle as obstacle:
             self._obstructed(name, obstacle.problem)
-            return None
-        except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             if error.errno == errno.ELOOP:
@@ -77,46 +93,44 @@ class LocalFiles:
             raise explain_read(error, self.root / name) from error
 
     def _clear(self, name: str, problem: str) -> None:
-        try:
-            with storage_errors(self.root):
-                set_aside(self.root, name)
-        except ReadOnly:
-            return  # what stands for nothing may stay
+        # What stands for nothing may stay where it cannot be moved.
+        with suppress(ReadOnly), storage_errors(self.root):
+            set_aside(self.root, name)
 
-    def folder(self, name: str) -> Path:
-        """Make a folder if it is not there, moving what is in its way aside, and return its path."""
+    def folder(self, name: str) -> None:
+        """Make a folder if it is not there, moving what is in its way aside."""
         with storage_errors(self.root):
-            self._make_folder(name)
-        return self.root / name
-
-    def _make_folder(self, name: str) -> None:
-        for part, found in make_folder(self.root, name):
+            moved = make_folder(self.root, name)
+        for part, found in moved:
             self._say(f"{self.root / part} was {found}; it is moved to quarantine, and a folder made there")
 
     def create(self, name: str, text: bytes) -> bool:
         """Write a file whole, durably and only if it does not exist; says whether it did."""
         created = self.draft(name, text, durable=True).create()
         if created:
-            with storage_errors(self.root):
-                sync_folder((self.root / name).parent)
+            self.sync_name(name)
         return created
 
     def replace(self, name: str, text: bytes, *, durable: bool = True) -> None:
         """Write a file whole, in place of an older one if there is one."""
         self.draft(name, text, durable=durable).replace()
         if durable:
-            with storage_errors(self.root):
-                sync_folder((self.root / name).parent)
+            self.sync_name(name)
+
+    def sync_name(self, name: str) -> None:
+        """Wait until the name of a file is on the disk."""
+        with storage_errors(self.root):
+            sync_folder((self.root / name).parent)
 
     def draft(self, name: str, text: bytes, *, durable: bool = False) -> Draft:
         """Write a file whole beside its name, so that one step puts it there."""
         target = self.root / name
         temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
         with storage_errors(self.root, len(text)):
-            self._make_folder(Path(name).parent.as_posix())
+            parent = Path(name).parent.as_posix()
+            self.folder(parent)
             try:
-                beside = f"{Path(name).parent.as_posix()}/{temporary.name}"
-                with os.fdopen(create(self.root, beside), "wb") as file:
+                with os.fdopen(create(self.root, f"{parent}/{temporary.name}"), "wb") as file:
                     if name.startswith(OWN_PREFIXES):
                         keep_own(self.root, temporary)
                     file.write(text)
@@ -129,10 +143,8 @@ class LocalFiles:
 
     def touch(self, name: str) -> None:
         """Mark a file as used now; a cache that cannot be written keeps its old mark."""
-        try:
+        with suppress(OSError):
             os.utime(self.root / name, follow_symlinks=False)
-        except OSError:
-            return
 
     def remove(self, name: str) -> None:
         """Remove a file or a whole folder, if it is there."""
@@ -148,11 +160,20 @@ class LocalFiles:
             else:
                 os.unlink(last, dir_fd=folder)
 
+    def size(self, name: str) -> int:
+        """Return the bytes of all files below a folder; 0 if there is none."""
+        total = 0
+        for path in (self.root / name).rglob("*"):
+            with suppress(OSError):
+                if path.is_file():
+                    total += path.stat().st_size
+        return total
+
     def move(self, name: str, to: str) -> bool:
         """Move a file or folder to another name; says whether there was one."""
         target = self.root / to
         with storage_errors(self.root):
-            self._make_folder(Path(to).parent.as_posix())
+            self.folder(Path(to).parent.as_posix())
             try:
                 os.close(enter(self.root, name.rpartition("/")[0]))
                 (self.root / name).rename(target)
@@ -160,33 +181,23 @@ class LocalFiles:
                 return False
         return True
 
-    def leavings(self, folder: str, age: float) -> list[str]:
-        """List the temporary files of a folder that are older than `age` seconds."""
-        limit = time.time() - age
-        try:
-            with entered(self.root, folder, listed=True) as opened, os.scandir(opened) as entries:
-                return [
-                    f"{folder}/{entry.name}"
-                    for entry in entries
-                    if entry.name.startswith(".")
-                    and entry.is_file(follow_symlinks=False)
-                    and entry.stat(follow_symlinks=False).st_mtime < limit
-                ]
-        except OSError as error:
-            return self._listless(folder, error)
+    def leavings(self, folder: str) -> list[str]:
+        """List the temporary files of a folder that dead writers left."""
+        limit = time.time() - TEMPORARY_AGE
+        hidden = [f"{folder}/{name}" for name in self._entries(folder) if name.startswith(".")]
+        return [name for name in hidden if (found := stated(self.root, name)) and found.st_mtime < limit]
 
     def names(self, folder: str, suffix: str = "") -> list[str]:
         """List the entries of a folder that end so, without temporary ones, in order; empty without it."""
-        try:
-            found = names_in(self.root, folder)
-        except OSError as error:
-            return self._listless(folder, error)
-        return [name for name in found if name.endswith(suffix) and not name.startswith(".")]
+        return [name for name in self._entries(folder) if name.endswith(suffix) and not name.startswith(".")]
 
-    def _listless(self, folder: str, error: OSError) -> list[str]:
-        if isinstance(error, NoFolder) or error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            return []
-        raise explain_read(error, self.root / folder) from error
+    def _entries(self, folder: str) -> list[str]:
+        try:
+            return names_in(self.root, folder)
+        except OSError as error:
+            if isinstance(error, NoFolder) or error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                return []
+            raise explain_read(error, self.root / folder) from error
 
 
 @dataclass(frozen=True)
@@ -200,25 +211,20 @@ class Draft:
 
     def create(self) -> bool:
         """Give it its name if nothing has that; says whether it did. The draft is gone either way."""
+        target = self.root / self.name
         with storage_errors(self.root):
             try:
-                while not self._link():
-                    found = what_is(self.root / self.name)
-                    if found is None:
+                while True:
+                    with suppress(FileExistsError):
+                        os.link(self.temporary, target)
+                        return True
+                    if (found := what_is(target)) is None:
                         return False
-                    self.obstructed(self.name, f"{self.root / self.name} is {found}, and a file is needed")
-                    if what_is(self.root / self.name) is not None:
+                    self.obstructed(self.name, f"{target} is {found}, and a file is needed")
+                    if what_is(target) is not None:
                         set_aside(self.root, self.name)
             finally:
                 self.drop()
-        return True
-
-    def _link(self) -> bool:
-        try:
-            os.link(self.temporary, self.root / self.name)
-        except FileExistsError:
-            return False
-        return True
 
     def replace(self) -> None:
         """Give it its name, in place of whatever has that."""

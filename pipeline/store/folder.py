@@ -2,26 +2,31 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
-`gravel.pipeline.store.acceptance`), `downloads/`
-(`gravel.pipeline.datasets.downloads`), and memos that are safe to delete: `digests/`, `resolved/`. A record
-is created atomically and after everything that it points to, so whatever dies, a record never leads to half
-an artifact.
+`gravel.pipeline.store.acceptance`), `downloads/` (`gravel.pipeline.datasets.downloads`), `runs/<run>/`,
+`unfinished/` (`gravel.pipeline.store.checkpoints`), and memos that are safe to delete: `digests/`,
+`resolved/`. Other rooms name them by the constants and functions here.
+
+A record is created atomically and after everything that it points to, so whatever dies, a record never leads
+to half an artifact.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from gravel.pipeline.store.failures import ReadOnly
-from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.files import Draft, LocalFiles
+from gravel.pipeline.store.leases import lock, retire
 from gravel.pipeline.store.opening import find_missing
 from gravel.pipeline.store.records import (
     RECORD_FORMAT,
@@ -32,7 +37,36 @@ from gravel.pipeline.store.records import (
     seal,
     unseal,
 )
-from gravel.pipeline.store.removal import retire
+
+T = TypeVar("T")
+
+RUNS, ARTIFACTS, DATA, LEASES = "runs", "artifacts", "data", "leases"
+DIGESTS, RESOLVED = "digests", "resolved"
+LOCK_FOLDERS = ("locks", "downloads/parts")
+QUARANTINES = ("quarantine", "downloads/quarantine")
+
+RUN_RECORD, PAGE, LOGS, DASK_LOG = "run.json", "report.html", "logs", "dask.log"
+"""Files in the folder of a run; `LOGS` is a folder of them."""
+
+
+def run_path(run: str, *names: str) -> str:
+    """Return the folder of a run, or a file in it."""
+    return "/".join((RUNS, run, *names))
+
+
+def artifact_path(artifact_id: str) -> str:
+    """Return the record of an artifact."""
+    return f"{ARTIFACTS}/{artifact_id}.json"
+
+
+def data_path(name: str) -> str:
+    """Return the folder that holds the arrays of an artifact."""
+    return f"{DATA}/{name}"
+
+
+def resolved_path(name: str) -> str:
+    """Return the memo of source ids that were looked up in an artifact."""
+    return f"{RESOLVED}/{name}.json"
 
 
 def say_on_stderr(message: str) -> None:
@@ -56,7 +90,7 @@ class CacheFolder:
     ) -> None:
         self.root = Path(root)
         self.say = say
-        self.files = LocalFiles(self.root, lambda message: self.say(message), self._obstructed)
+        self.files = LocalFiles(self.root, lambda message: self.say(message), self._set_aside)
         self.acceptance = Acceptance(trust_remote=trust_remote)
         self.older: set[str] = set()  # names of records of older formats, which are not read
 
@@ -71,7 +105,7 @@ class CacheFolder:
                 if found is not None and (body := counts(recipe_digest, found[1])) is not None:
                     return found[0] if body is found[1] else RecipeRecord.from_json(body)
             except BrokenRecord as error:
-                self._set_aside(f"{folder}/{recipe_digest}.json", _broken("recipe", recipe_digest, error))
+                self._set_aside_broken(f"{folder}/{recipe_digest}.json", "recipe", error)
         return None
 
     def _counts_by_now(self, digest: str, body: dict[str, Any]) -> dict[str, Any] | None:
@@ -84,24 +118,29 @@ class CacheFolder:
             self.adopt(digest, seal(trusted), trusted=True)
         return trusted
 
-    def _recipe(self, folder: str, digest: str) -> tuple[RecipeRecord, dict[str, Any]] | None:
-        """Read a recipe's record, and its body with the signature; a damaged one is set aside."""
-        name = f"{folder}/{digest}.json"
+    def _load(self, name: str, what: str, read: Callable[[dict[str, Any], float], T]) -> T | None:
+        """Read a sealed record, given its body and when it was last used; a damaged one is set aside."""
         found = self.files.read(name)
         if found is None:
             return None
         try:
-            body = unseal(found[0])
+            return read(unseal(found[0]), found[1])
+        except OlderRecord:
+            self.pass_over(name)
+        except (BrokenRecord, KeyError, TypeError, ValueError) as error:
+            self._set_aside_broken(name, what, error)
+        return None
+
+    def _recipe(self, folder: str, digest: str) -> tuple[RecipeRecord, dict[str, Any]] | None:
+        """Read a recipe's record, and its body with the signature."""
+
+        def read(body: dict[str, Any], used: float) -> tuple[RecipeRecord, dict[str, Any]]:
             record = RecipeRecord.from_json(body)
             if record.digest != digest:
                 raise BrokenRecord("it is the record of another recipe")
-        except OlderRecord:
-            self.pass_over(name)
-            return None
-        except (BrokenRecord, KeyError, TypeError, ValueError) as error:
-            self._set_aside(name, _broken("recipe", digest, error))
-            return None
-        return record, body
+            return record, body
+
+        return self._load(f"{folder}/{digest}.json", "recipe", read)
 
     def recipe_records(self, folder: str) -> list[RecipeRecord]:
         """Return the recipes of `recipes/` or `untrusted/`, whoever signed them, the oldest first."""
@@ -119,7 +158,7 @@ class CacheFolder:
         try:
             check_signature(found[1])
         except BrokenRecord as error:
-            self._set_aside(f"{folder}/{digest}.json", _broken("recipe", digest, error))
+            self._set_aside_broken(f"{folder}/{digest}.json", "recipe", error)
             return str(error)
         return None
 
@@ -140,7 +179,7 @@ class CacheFolder:
         missing = find_missing(self.root, record.inside, ((file.path, file.size) for file in record.files))
         if missing is not None:
             return missing
-        self.files.touch(f"artifacts/{artifact_id}.json")
+        self.files.touch(artifact_path(artifact_id))
         return None
 
     def describe(self, artifact_id: str) -> ArtifactRecord:
@@ -152,36 +191,22 @@ class CacheFolder:
 
     def find(self, artifact_id: str) -> ArtifactRecord | None:
         """Return the record of an artifact, or None. A damaged one is set aside and reported."""
-        name = f"artifacts/{artifact_id}.json"
-        found = self.files.read(name)
-        if found is None:
-            return None
-        try:
-            record = ArtifactRecord.from_json(unseal(found[0]), self.root, found[1])
+
+        def read(body: dict[str, Any], used: float) -> ArtifactRecord:
+            record = ArtifactRecord.from_json(body, self.root, used)
             if record.id != artifact_id:
                 raise BrokenRecord("it is the record of another artifact")
-        except OlderRecord:
-            self.pass_over(name)
-            return None
-        except (BrokenRecord, KeyError, TypeError, ValueError) as error:
-            self._set_aside(name, _broken("artifact", artifact_id, error))
-            return None
-        return record
+            return record
+
+        return self._load(artifact_path(artifact_id), "artifact", read)
 
     def is_here(self, artifact_id: str) -> bool:
         """Say whether an artifact has a record in this folder; else only a store may hold it."""
         return os.path.exists(f"{self.root}/artifacts/{artifact_id}.json")  # noqa: PTH110
 
-    @contextmanager
-    def lock(self, name: str) -> Iterator[None]:
-        """Hold a lock by a name, waiting for it; that of a process that died is free.
-
-        Where the place cannot lock, nothing is held.
-        """
-        from gravel.pipeline.store.leases import lock
-
-        with lock(self.root, name):
-            yield
+    def lock(self, name: str) -> AbstractContextManager[None]:
+        """Hold a lock by a name, waiting for it; see `gravel.pipeline.store.leases.lock`."""
+        return lock(self.root, name)
 
     def pass_over(self, name: str) -> None:
         """Leave a record of an older format, and what it leads to, where they are."""
@@ -198,8 +223,8 @@ class CacheFolder:
         except BrokenRecord:
             pass
 
-    def _obstructed(self, name: str, problem: str) -> None:
-        self._set_aside(name, problem)
+    def _set_aside_broken(self, name: str, what: str, error: Exception) -> None:
+        self._set_aside(name, f"the record of {what} {Path(name).stem[:12]} is damaged ({error})")
 
     def _set_aside(self, name: str, problem: str) -> None:
         self.say(f"{problem}; what it stands for is computed again")
@@ -211,25 +236,19 @@ class CacheFolder:
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move an artifact's record and data to `quarantine/<id>-<time>/` beside a `reason.json`."""
         place = f"quarantine/{artifact_id}-{time.time_ns()}"
-        found = self.files.read(f"artifacts/{artifact_id}.json")
-        record = self.find(artifact_id) if found else None
+        record = self.find(artifact_id) if self.is_here(artifact_id) else None
         if record is None:
             with suppress(ReadOnly):
-                self.drop_older(f"artifacts/{artifact_id}.json")  # a new record may have its name
+                self.drop_older(artifact_path(artifact_id))  # a new record may have its name
             return
         try:
             with retire(self.root, record.path):
-                if not self.files.move(f"artifacts/{artifact_id}.json", f"{place}/record.json"):
+                if not self.files.move(artifact_path(artifact_id), f"{place}/record.json"):
                     return
                 if not self._is_shared(record.path.name):
                     self.files.move(f"data/{record.path.name}", f"{place}/data")
-                body = {
-                    "format": RECORD_FORMAT,
-                    "artifact": artifact_id,
-                    "kind": record.kind,
-                    "reason": reason,
-                }
-                self.files.replace(f"{place}/reason.json", seal({**body, "time": time.time()}))
+                body = {"artifact": artifact_id, "kind": record.kind, "reason": reason, "time": time.time()}
+                self.files.replace(f"{place}/reason.json", seal({"format": RECORD_FORMAT, **body}))
         except ReadOnly:
             self.say(
                 f"artifact {artifact_id[:12]} ({record.kind}) is damaged: {reason}; it stays where it is, "
@@ -248,5 +267,54 @@ class CacheFolder:
         return any(found is not None and f'"{folder}"'.encode() in found[0] for found in texts)
 
 
-def _broken(what: str, identity: str, error: Exception) -> str:
-    return f"the record of {what} {identity[:12]} is damaged ({error})"
+@dataclass(frozen=True)
+class Prepared:
+    """An artifact of which all is written but its record; or, if it is not new, one that was there before."""
+
+    record: ArtifactRecord
+    is_new: bool = True
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that its record will point to."""
+        return [self.record.path / file.path for file in self.record.files]
+
+    def draft(self, cache: CacheFolder, *, durable: bool = False) -> Draft:
+        """Write its record beside its name."""
+        text = seal(self.record.to_json())
+        return cache.files.draft(artifact_path(self.record.id), text, durable=durable)
+
+    def publish(self, cache: CacheFolder, draft: Draft) -> bool:
+        """Give its record, which is on the disk as its data are, its name.
+
+        Says whether it is the one that counts: if not, another run published the same content meanwhile.
+        """
+        while not draft.create():
+            damage = cache.check(self.record.id)
+            if damage is None:
+                return False
+            cache.quarantine(self.record.id, damage)
+            draft = self.draft(cache, durable=True)
+        self._end_lease()
+        return True
+
+    def drop(self) -> None:
+        """Remove what was written."""
+        if self.is_new:
+            shutil.rmtree(self.record.path, ignore_errors=True)
+            self._end_lease()
+
+    def _end_lease(self) -> None:
+        self.record.path.with_suffix(".lock").unlink(missing_ok=True)
+
+
+def publish(cache: CacheFolder, prepared: Prepared) -> ArtifactRecord:
+    """Make the record of one artifact whose files are on the disk; returns the record that counts."""
+    record = prepared.record
+    if not prepared.is_new:
+        return record
+    if not prepared.publish(cache, prepared.draft(cache, durable=True)):
+        prepared.drop()
+        return cache.describe(record.id)
+    cache.files.sync_name(artifact_path(record.id))
+    return record

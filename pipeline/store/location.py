@@ -1,9 +1,8 @@
 """Where the cache lies, and whether it is one to use: `find_cache` refuses what other users can write.
 
-Naming a folder is not enough to trust it, as with git. What others own is used if the user trusts it
-(`gravel.pipeline.store.trusted`), or if a group shares it (`gravel.pipeline.store.sharing`), the user is in
-that group and named the cache: one that is merely found above the current directory may have been put there
-for that purpose.
+Naming a folder is not enough to trust it, as with git. What others own is used if the user trusts it, or if a
+group shares it (`gravel.pipeline.store.sharing`), the user is in that group and named the cache: one that is
+merely found above the current directory may have been put there for that purpose.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import PRIVATE, make_root
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
-from gravel.pipeline.store.sharing import Sharing, sharing_of, write_as_in
-from gravel.pipeline.store.trusted import VARIABLE, is_trusted
+from gravel.pipeline.store.sharing import VARIABLE, Sharing, is_trusted, sharing_of, write_as_in
 
 MARKS = (".gravel", "pyproject.toml", ".git")
 

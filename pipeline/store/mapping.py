@@ -1,4 +1,7 @@
-"""A file of the cache in this process's memory: mapped, shared with all who map it, never written."""
+"""A file of the cache in this process's memory: mapped, shared with all who map it, never written.
+
+What may be cut while it is read is read by `read_at`: a page that is gone would end the process.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,19 @@ import errno
 import math
 import mmap
 import os
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from gravel.pipeline.core.errors import NotEnoughMemory
+from gravel.pipeline.store.layout import LEAF_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_local = threading.local()
 
 _FAILED = ctypes.c_void_p(-1).value
 
@@ -77,3 +84,17 @@ class _Pages:
             "typestr": dtype.newbyteorder("<").str,
             "shape": shape,
         }
+
+
+def read_at(handle: int, view: memoryview, start: int) -> None:
+    """Fill a view from a place of a file; raises ValueError where the file ends before."""
+    if os.preadv(handle, [view], start) != len(view):
+        raise ValueError("the file ends too early")
+
+
+def leaf_buffer() -> memoryview:
+    """Return memory of this thread for one piece: it stays in the core's cache."""
+    buffer: memoryview | None = getattr(_local, "buffer", None)
+    if buffer is None:
+        buffer = _local.buffer = memoryview(bytearray(LEAF_BYTES))
+    return buffer

@@ -19,10 +19,7 @@ from gravel.stages.urls import shown
 
 T = TypeVar("T")
 
-READ_BYTES = 8 << 20
-
-MAX_OBJECT_BYTES = 256 << 20
-"""Of an object whose size nothing states."""
+READ_BYTES = 1 << 20
 
 
 class RemoteError(GravelError):
@@ -45,7 +42,7 @@ class Source(Protocol):
     def get(self, name: str) -> bytes | None:
         """Return an object of at most `MAX_RECORD_BYTES` whole, or None if there is none."""
 
-    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int) -> Iterator[bytes] | None:
         """Return the pieces of an object of at most so many bytes, or None if there is none."""
 
     def names(self, folder: str) -> list[str]:
@@ -58,7 +55,7 @@ class Target(Source, Protocol):
     def below(self, folder: str) -> dict[str, int]:
         """Return the bytes of each object below a folder, by its path from there."""
 
-    def put(self, name: str, data: bytes) -> None:
+    def put(self, name: str, data: bytes | bytearray) -> None:
         """Write an object whole, in place of an older one."""
 
     def create(self, name: str, data: bytes) -> bool:
@@ -79,7 +76,7 @@ class Folder:
         """Return a small file whole, or None if there is none."""
         return self._ask(lambda: read_file(self.root, name))
 
-    def read(self, name: str, most: int = MAX_OBJECT_BYTES) -> Iterator[bytes] | None:
+    def read(self, name: str, most: int) -> Iterator[bytes] | None:
         """Return the pieces of a file of at most so many bytes, or None if there is none."""
         file = self._ask(lambda: open_file(self.root, name, most))
         return None if file is None else self._pieces(file)

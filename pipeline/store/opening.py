@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from gravel.pipeline.store.descriptors import KINDS, NoFolder, Obstacle, enter, kind_at, open_regular
+from gravel.pipeline.store.descriptors import NoFolder, Obstacle, enter, kind_at, kind_of, open_regular
 from gravel.pipeline.store.ownership import ROOT, user_name
 from gravel.pipeline.store.sharing import sharing_of
 
@@ -52,7 +52,7 @@ def open_file(root: str | Path, name: str, most: int | None = None) -> BinaryIO:
 
 
 def _belongs(root: Path, found: os.stat_result) -> bool:
-    from gravel.pipeline.store.trusted import is_trusted  # seldom asked, and not loaded otherwise
+    from gravel.pipeline.store.sharing import is_trusted  # seldom asked, and not loaded otherwise
 
     if found.st_uid == root.stat().st_uid:
         return True
@@ -77,18 +77,19 @@ def read_whole(file: BinaryIO) -> bytes:
 
 def names_in(root: str | Path, name: str) -> list[str]:
     """List a folder below a root, in order; raises `NoFolder` and OSError."""
-    with entered(root, name, listed=True) as folder:
-        return sorted(os.listdir(folder))  # noqa: PTH208 (a descriptor)
+    with entered(root, name) as folder:
+        listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        return sorted(os.listdir(listed))  # noqa: PTH208 (a descriptor)
+    finally:
+        os.close(listed)
 
 
 @contextmanager
-def entered(root: str | Path, name: str, *, listed: bool = False) -> Iterator[int]:
-    """Give a descriptor of a folder below a root for as long as the block runs; with `listed` to list it."""
+def entered(root: str | Path, name: str) -> Iterator[int]:
+    """Give a descriptor of a folder below a root for as long as the block runs."""
     folder = enter(root, name)
     try:
-        if listed:
-            path, folder = folder, os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-            os.close(path)
         yield folder
     finally:
         os.close(folder)
@@ -117,7 +118,7 @@ def find_missing(root: str | Path, name: str, files: Iterable[tuple[str, int]]) 
                     _check_folders(folder, before, folders)
                 found = os.stat(path, dir_fd=folder, follow_symlinks=False)
                 if not stat.S_ISREG(found.st_mode):
-                    return f"{path} is {KINDS.get(stat.S_IFMT(found.st_mode), 'a device')}, and no file"
+                    return f"{path} is {kind_of(found)}, and no file"
                 if found.st_size != size:
                     return f"{path} has {found.st_size:,} bytes and should have {size:,}"
     except OSError as error:

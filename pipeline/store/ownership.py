@@ -19,7 +19,6 @@ from functools import lru_cache
 from pathlib import Path
 
 ROOT = 0
-WRITABLE_BY_GROUP, WRITABLE_BY_ALL = stat.S_IWGRP, stat.S_IWOTH
 
 
 @dataclass(frozen=True)
@@ -41,19 +40,18 @@ def find_unsafe(
     """
     allowed = {ROOT, os.geteuid(), *owners}
     for folder in _above(root):
-        found = _stat(folder)
-        if found is not None and (unsafe := _unsafe_above(folder, found, allowed, groups)) is not None:
+        if (found := _stat(folder)) and (unsafe := _unsafe(folder, found, allowed, groups, is_above=True)):
             return unsafe
     found = _stat(os.fspath(root))
     if found is None:
         return None
-    unsafe = unsafe_entry(os.fspath(root), found, allowed, groups)
+    unsafe = _unsafe(os.fspath(root), found, allowed, groups)
     if unsafe is not None or not entries or not stat.S_ISDIR(found.st_mode):
         return unsafe
     try:
         with os.scandir(root) as inside:
             for entry in inside:
-                unsafe = unsafe_entry(entry.path, entry.stat(follow_symlinks=False), allowed, groups)
+                unsafe = _unsafe(entry.path, entry.stat(follow_symlinks=False), allowed, groups)
                 if unsafe is None and entry.is_symlink():
                     unsafe = find_unsafe(Path(entry.path), owners=owners, groups=groups, entries=False)
                 if unsafe is not None:
@@ -63,54 +61,45 @@ def find_unsafe(
     return None
 
 
-def unsafe_entry(
-    path: str, found: os.stat_result, allowed: Collection[int], groups: Collection[int]
+def _unsafe(
+    path: str,
+    found: os.stat_result,
+    allowed: Collection[int],
+    groups: Collection[int],
+    *,
+    is_above: bool = False,
 ) -> Unsafe | None:
-    """Return what is wrong with a file or folder, by its `stat`; it may belong to a group in `groups`."""
-    of_group = found.st_gid in groups
-    if found.st_uid not in allowed and not of_group:
+    """Return what is wrong with a file or folder, by its `stat`.
+
+    What lies in the folder may belong to a group in `groups`; for a folder above it the sticky bit is enough.
+    """
+    is_allowed = found.st_uid in allowed or (
+        _stands_for_root(found.st_uid) if is_above else found.st_gid in groups
+    )
+    if not is_allowed:
         return Unsafe(path, f"it belongs to {user_name(found.st_uid)}")
-    if stat.S_ISLNK(found.st_mode) or not (writers := _writers(found, groups)):
+    kind = stat.S_IFMT(found.st_mode)
+    is_harmless = found.st_mode & stat.S_ISVTX if is_above else kind in (stat.S_IFLNK, stat.S_IFSOCK)
+    if is_harmless or not (writers := _writers(found, groups)):
         return None
-    if stat.S_ISSOCK(found.st_mode):
-        return None
-    return Unsafe(path, f"{writers} can write it", f"chmod -R {_mend(found, groups)} {path}")
-
-
-def _unsafe_above(
-    folder: str, found: os.stat_result, allowed: Collection[int], groups: Collection[int]
-) -> Unsafe | None:
-    if found.st_uid not in allowed and not _stands_for_root(found.st_uid):
-        return Unsafe(folder, f"it belongs to {user_name(found.st_uid)}")
-    if found.st_mode & stat.S_ISVTX or not (writers := _writers(found, groups)):
-        return None
-    return Unsafe(folder, f"{writers} can write it", f"chmod {_mend(found, groups)} {folder}")
+    who = "o-w" if found.st_gid in groups else "go-w"
+    return Unsafe(path, f"{writers} can write it", f"chmod {'' if is_above else '-R '}{who} {path}")
 
 
 def _writers(found: os.stat_result, groups: Collection[int]) -> str:
     """Say who else may write, or return an empty text."""
-    if found.st_mode & WRITABLE_BY_ALL:
+    if found.st_mode & stat.S_IWOTH:
         return "every user"
-    if found.st_mode & WRITABLE_BY_GROUP and found.st_gid not in groups and not is_own_group(found.st_gid):
+    if found.st_mode & stat.S_IWGRP and found.st_gid not in groups and not is_own_group(found.st_gid):
         return f"the group {group_name(found.st_gid)}"
     return ""
 
 
-def _mend(found: os.stat_result, groups: Collection[int]) -> str:
-    return "o-w" if found.st_gid in groups else "go-w"
-
-
 def _above(root: Path) -> Iterator[str]:
     """Yield the folders above a path, as it is written and as links lead."""
-    written = os.path.abspath(root)  # noqa: PTH100 (links are kept)
-    real = os.path.realpath(root)
-    seen = set()
-    for path in (written, real):
-        folder = os.path.dirname(path)  # noqa: PTH120
-        while folder not in seen:
-            seen.add(folder)
-            yield folder
-            folder = os.path.dirname(folder)  # noqa: PTH120
+    written = Path(os.path.abspath(root))  # noqa: PTH100 (links are kept)
+    real = Path(os.path.realpath(root))
+    yield from map(str, dict.fromkeys((*written.parents, *real.parents)))
 
 
 def _stat(path: str) -> os.stat_result | None:

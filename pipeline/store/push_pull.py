@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.acceptance import RECIPES
-from gravel.pipeline.store.artifact_transfer import (
-    ByteCounter,
-    download_artifact,
-    upload_artifact,
-)
 from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.frames import ByteCounter
 from gravel.pipeline.store.location import locate_cache
-from gravel.pipeline.store.moved import Moved
 from gravel.pipeline.store.objects import FaultySource, Folder, Source, get_if_sound, is_url
-from gravel.pipeline.store.recipe_transfer import download_run, upload_run
 from gravel.pipeline.store.records import BrokenRecord
-from gravel.pipeline.store.selecting import Chosen, Selection, choose
+from gravel.pipeline.store.selection import Chosen, Moved, Selection, choose
 from gravel.pipeline.store.sharing import is_shared, write_as_in
 from gravel.pipeline.store.signatures import OTHERS
 from gravel.pipeline.store.signing import Incoming, Signer
+from gravel.pipeline.store.transfer import (
+    download_artifact,
+    download_run,
+    upload_artifact,
+    upload_run,
+)
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.records import RecipeRecord
 
 
 AT_ONCE = 8
-"""Recipes, and as many artifacts, under way at once; their data share `moving.MOVE_THREADS`."""
+"""Recipes, and as many artifacts, under way at once; their data share `frames.MOVE_THREADS`."""
 
 
 def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter | None = None) -> Moved:

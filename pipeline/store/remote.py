@@ -69,7 +69,7 @@ class Remote:
             return here
         from gravel.pipeline.store.identity import WrongContent
         from gravel.pipeline.store.objects import FaultySource
-        from gravel.pipeline.store.selecting import read_recipe
+        from gravel.pipeline.store.selection import read_recipe
 
         try:
             target = self._reach()
@@ -115,9 +115,9 @@ class Remote:
 
     def _fetch_record(self, artifact_id: str, target: Target) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
-        from gravel.pipeline.store.artifact_transfer import read_artifact_record
-        from gravel.pipeline.store.identity import attributes_in, check_id, with_true_extent
-        from gravel.pipeline.store.metadata import METADATA
+        from gravel.pipeline.store.identity import check_id, with_true_extent
+        from gravel.pipeline.store.layout import METADATA, attributes_in
+        from gravel.pipeline.store.selection import read_artifact_record
 
         if self._cache.find(artifact_id) is not None:
             return True
@@ -170,8 +170,8 @@ class Remote:
 
     def fetch(self, artifact_id: str) -> None:
         """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
-        from gravel.pipeline.store.artifact_transfer import download_artifact
         from gravel.pipeline.store.objects import FaultySource, RemoteError
+        from gravel.pipeline.store.transfer import download_artifact
 
         known = self.record(artifact_id)
         if known is None or self._cache.is_here(artifact_id):
@@ -184,11 +184,7 @@ class Remote:
             try:
                 target = self._reach(patient=True)
                 assert target is not None
-                try:
-                    download_artifact(self._cache, artifact_id, found[0], target)
-                except FaultySource:
-                    # A line may lie once.
-                    download_artifact(self._cache, artifact_id, found[0], target)
+                download_artifact(self._cache, artifact_id, found[0], target)
             except FaultySource as error:
                 self._set_aside(artifact_id, known.path.name)
                 raise DamagedArtifact(artifact_id, str(error)) from error
@@ -239,7 +235,7 @@ class Remote:
 
     def _push(self, digest: str) -> GravelError | None:
         """Push one recipe; returns why it could not be, after saying so. Its mark stays then."""
-        from gravel.pipeline.store.recipe_transfer import upload_recipe
+        from gravel.pipeline.store.transfer import upload_recipe
 
         try:
             target = self._reach()
@@ -300,7 +296,7 @@ class Remote:
             self.report_pending(str(problem))
 
     def _push_run(self, run: str) -> GravelError | None:
-        from gravel.pipeline.store.recipe_transfer import upload_run
+        from gravel.pipeline.store.transfer import upload_run
 
         try:
             target = self._reach()

@@ -1,11 +1,14 @@
-"""Caches that a group shares: made by `gravel cache init --shared GROUP`.
+"""Caches of others that are used: those that a group shares, and those in folders that the user trusts.
 
-The folder has mode 2770, so that what is made in it belongs to the group, and `shared.json` in it names the
-group by its number. Members can replace that file, but not make it belong to whom the folder belongs to; so a
-mark of another owner is refused.
+`gravel cache init --shared GROUP` makes a shared cache. The folder has mode 2770, so that what is made in it
+belongs to the group, and `shared.json` in it names the group by its number. Members can replace that file,
+but not make it belong to whom the folder belongs to; so a mark of another owner is refused.
 
 Members may write results. The folders of `runs` and `schedules` are sticky (3770), and each entry there can
 be written by its maker alone: a page that is opened and a schedule that is served come from nobody else.
+
+The user trusts the folders, whoever owns them, that `GRAVEL_TRUSTED` names, with colons between, and those in
+`trusted-folders` of the user's configuration, an absolute path a line. Each stands for all below it.
 """
 
 from __future__ import annotations
@@ -17,15 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.files import GROUP, OTHERS_READ, PRIVATE, given_mask
+from gravel.pipeline.core.files import GROUP, OTHERS_READ, PRIVATE, config_folder, given_mask
 from gravel.pipeline.store.descriptors import open_regular
-from gravel.pipeline.store.ownership import group_name, user_name
+from gravel.pipeline.store.ownership import describe, find_unsafe, group_name, user_name
 
 MARK = "shared.json"
 FORMAT = 1
 FOLDER_MODE, OWN_FOLDER_MODE, OWN_FILE_MODE = 0o2770, 0o2750, 0o640
 OWN_FOLDERS = ("runs", "schedules")
 """Folders whose entries belong to their makers."""
+
+VARIABLE = "GRAVEL_TRUSTED"
+FOLDERS_FILE = "trusted-folders"
 
 
 @dataclass(frozen=True)
@@ -181,3 +187,57 @@ def _check_can_be_shared(root: Path, group: int) -> None:
 def _give(path: Path, group: int, mode: int) -> None:
     os.chown(path, -1, group)
     path.chmod(mode)
+
+
+def is_trusted(folder: Path) -> bool:
+    """Say whether the user trusts a folder, as it is written or where links lead."""
+    trusted = trusted_folders()
+    if not trusted:
+        return False
+    names = {os.path.abspath(folder), os.path.realpath(folder)}  # noqa: PTH100 (links are kept)
+    return any(_holds(each, name) for each in trusted for name in names)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def trusted_folders() -> list[str]:
+    """Return every trusted folder; raises RequestError for a file that others can write."""
+    named = os.environ.get(VARIABLE, "").split(os.pathsep)
+    file = config_folder() / FOLDERS_FILE
+    lines = check_own_file(file).splitlines() if os.path.exists(file) else []  # noqa: PTH110 (at each start)
+    found = [each.strip() for each in (*named, *lines)]
+    return [os.path.normpath(each) for each in found if each.startswith("/")]
+
+
+def trust(folder: Path) -> Path:
+    """Put a folder on the user's list; returns the file."""
+    file = config_folder() / FOLDERS_FILE
+    path = os.path.realpath(folder)
+    before = check_own_file(file) if file.exists() else ""
+    if path not in before.splitlines():
+        make_config_folder()
+        unfinished = file.with_name(f".{FOLDERS_FILE}.{os.getpid()}")
+        unfinished.write_text(f"{before}{path}\n", encoding="utf-8")
+        unfinished.chmod(0o600)
+        unfinished.replace(file)
+    return file
+
+
+def make_config_folder() -> Path:
+    """Make the user's configuration folder, which nobody else may read."""
+    folder = config_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def check_own_file(file: Path) -> str:
+    """Return the text of a file of the user's configuration; raises RequestError if others can write it."""
+    unsafe = find_unsafe(file, entries=False)
+    if unsafe is not None:
+        raise RequestError(
+            f"{file} is not used: {unsafe.path}: {unsafe.problem} ({describe(unsafe.path)})",
+            hint=unsafe.command or "keep your configuration in a folder of your own: set XDG_CONFIG_HOME",
+        )
+    return file.read_text(encoding="utf-8")

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.hashing import digest
-from gravel.pipeline.store.record_types import is_recipe
-from gravel.pipeline.store.records import BrokenRecord, seal, unseal
+from gravel.pipeline.store.records import BrokenRecord, is_recipe, seal, unseal
 from gravel.pipeline.trust.keys import PublicKey, parse_key
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
 from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, seal, unseal
-from gravel.pipeline.store.selecting import read_recipe
+from gravel.pipeline.store.selection import read_recipe
 from gravel.pipeline.store.signatures import (
     FIELD,
     MAX_SIGNERS,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from gravel.pipeline.store.folder import CacheFolder
-    from gravel.pipeline.store.moved import Moved
+    from gravel.pipeline.store.selection import Moved
     from gravel.pipeline.trust.keys import PublicKey
 
 

@@ -10,28 +10,43 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, root_of
-from gravel.pipeline.store.files import storage_errors, sync_file
-from gravel.pipeline.store.identifying import BLOCK_BYTES, byte_blocks, stored_dtype
-from gravel.pipeline.store.layout import LEAVES, Layout
-from gravel.pipeline.store.metadata import METADATA
-from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.stored import StoredArray, leaf_buffer, note_as_checked, read_at
-from gravel.pipeline.store.write_threads import WriteThreads, run_now
+from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.files import sync_file
+from gravel.pipeline.store.identity import (
+    BLOCK_BYTES,
+    ArrayContent,
+    LeafDigest,
+    byte_blocks,
+    root_of,
+    stored_dtype,
+)
+from gravel.pipeline.store.layout import LEAF_BYTES, LEAVES, METADATA, Layout
+from gravel.pipeline.store.mapping import leaf_buffer, read_at
+from gravel.pipeline.store.records import StoredFile
+from gravel.pipeline.store.stored import StoredArray, note_as_checked
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from gravel.stages.artifact import Array
+
+MAX_DIGESTERS = 16
+"""Threads that digest, at most: each reads back and digests 2 to 4 GB/s."""
+
+WRITERS = 4
+"""Arrays that are written at the same time: one thread fills the page cache at 3 to 4 GB/s, two at 6 to 8."""
+
+SYNCS = 4
+"""Files that the disk is waited for at the same time; these threads need no core."""
 
 SYNCED_EARLY = 1 << 20
 """Bytes of a file from which it is sent to the disk at once, while the stage goes on; smaller ones are sent
@@ -39,6 +54,38 @@ there together, since a disk takes about as long for many as for one."""
 
 SYNC_BYTES = 64 << 20
 """Bytes after which what a file has so far is sent to the disk, while more is written."""
+
+
+Result = TypeVar("Result")
+
+
+def run_now(function: Callable[..., Result], *arguments: Any) -> Future[Result]:
+    """Do what a thread would do, at once."""
+    done: Future[Result] = Future()
+    try:
+        done.set_result(function(*arguments))
+    except Exception as error:
+        done.set_exception(error)
+    return done
+
+
+class WriteThreads:
+    """Threads that write, those that digest what was written, and those that wait for the disk.
+
+    A task may wait for one of a later kind. One set serves any number of writers.
+    """
+
+    def __init__(self) -> None:
+        digesters = min(MAX_DIGESTERS, len(os.sched_getaffinity(0)))
+        self.writers = ThreadPoolExecutor(WRITERS, "gravel-write")
+        self.digesters = ThreadPoolExecutor(digesters, "gravel-digest")
+        self.syncs = ThreadPoolExecutor(SYNCS, "gravel-sync")
+
+    def close(self) -> None:
+        """End the threads when they have done what they were given."""
+        self.writers.shutdown()
+        self.digesters.shutdown()
+        self.syncs.shutdown()
 
 
 class ArraySink:
@@ -51,8 +98,9 @@ class ArraySink:
     folder : where the array is written; it must not exist.
     dtype, row_shape : of the rows; bool, integers and floats.
     threads : those that digest, and wait for the disk.
-    root : the cache, for messages; the folder if it is in none.
+    root : the cache.
     durable : whether `wait` waits for small files, too, to be on the disk.
+    passing : whether nothing of it has to be on the disk at all, since nobody reads it after the run.
     before_each : called before some MiB are written; what it raises ends the writing.
 
     Raises TypeError for another dtype, ValueError for rows that do not fit, `GravelError` for a full disk and
@@ -67,12 +115,14 @@ class ArraySink:
         row_shape: tuple[int, ...],
         threads: WriteThreads,
         *,
-        root: Path | None = None,
-        durable: bool = True,
-        before_each: Callable[[], None] | None = None,
+        root: Path,
+        durable: bool,
+        passing: bool,
+        before_each: Callable[[], None],
     ) -> None:
-        self._root = root or folder
+        self._root = root
         self._durable = durable
+        self._passing = passing
         self._before_each = before_each
         self._threads = threads
         self.dtype = stored_dtype(dtype)
@@ -115,8 +165,7 @@ class ArraySink:
         """Write a whole array; it must not change meanwhile."""
         self._rows = len(array)
         for block in byte_blocks(array):
-            if self._before_each is not None:
-                self._before_each()
+            self._before_each()
             with storage_errors(self._root, array.dtype.itemsize * self._rows):
                 self._write(block)
 
@@ -127,7 +176,8 @@ class ArraySink:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         write_at(self._handle, block, self._size)
         before, self._size = self._size, self._size + len(block)
-        if self._size // SYNC_BYTES > before // SYNC_BYTES and all(each.done() for each in self._synced):
+        crossed = self._size // SYNC_BYTES > before // SYNC_BYTES and not self._passing
+        if crossed and all(each.done() for each in self._synced):
             self._synced.append(self._threads.syncs.submit(os.fdatasync, self._handle))
         whole = self._size // LEAF_BYTES
         if (whole - self._digested) * LEAF_BYTES >= BLOCK_BYTES:
@@ -161,28 +211,20 @@ class ArraySink:
                     hint="see what the system reports about the disk (dmesg), or choose another with --cache",
                 )
             self._end_file(layout, leaves)
-        self.manifest = [
-            StoredFile(path, size, blake3(layout.metadata()).hexdigest() if path == METADATA else None)
-            for path, size in layout.files()
-        ]
         inside = self.folder.relative_to(self._root).as_posix()
         self.closed = StoredArray(self._root, inside, layout, root_of(leaves))
         return self.closed
 
     def _end_file(self, layout: Layout, leaves: bytes) -> None:
-        small = [(METADATA, layout.metadata())]
+        self.manifest = [write_file(self.folder, METADATA, layout.metadata(), durable=self._durable)]
+        self.manifest += [StoredFile(path, size, None) for path, size in layout.files() if path != METADATA]
         if layout.leaf_count > 1:
-            small.append((LEAVES, leaves))
-        for name, text in small:
-            with (self.folder / name).open("wb") as file:
-                file.write(text)
-                if self._durable:
-                    sync_file(file)
+            write_file(self.folder, LEAVES, leaves, durable=self._durable)
         if self._handle is None:
             return
         handle, self._handle = self._handle, None
         note_as_checked(handle, root_of(leaves), layout.leaf_count)
-        if self._durable or self._size >= SYNCED_EARLY:
+        if not self._passing and (self._durable or self._size >= SYNCED_EARLY):
             self._synced.append(self._threads.syncs.submit(_end, handle, self._synced[:]))
         else:
             os.close(handle)
@@ -215,6 +257,17 @@ class ArraySink:
             with suppress(OSError):
                 os.close(self._handle)
             self._handle = None
+
+
+def write_file(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:
+    """Write a small file whole."""
+    target = folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as file:
+        file.write(text)
+        if durable:
+            sync_file(file)
+    return StoredFile(name, len(text), blake3(text).hexdigest())
 
 
 def write_at(handle: int, view: memoryview, start: int) -> None:

@@ -15,9 +15,9 @@ import numpy
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.content import DIGEST_BYTES, LEAF_BYTES, root_of
-from gravel.pipeline.store.layout import LEAVES, Layout
-from gravel.pipeline.store.mapping import locked, map_file
+from gravel.pipeline.store.identity import root_of
+from gravel.pipeline.store.layout import DIGEST_BYTES, LEAF_BYTES, LEAVES, Layout
+from gravel.pipeline.store.mapping import leaf_buffer, locked, map_file, read_at
 from gravel.pipeline.store.opening import open_file, read_file
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ Version: TypeAlias = tuple[int, ...]
 
 _checked: dict[tuple[Version, str], bytearray] = {}
 """Of each file that was mapped, and the root that it is to have: which pieces were found to be right."""
-
-_local = threading.local()
 
 
 class StoredArray:
@@ -175,8 +173,23 @@ class StoredArray:
         self._mapped()
         self._each(range(self.layout.leaf_count), self._check_piece)
         with self._file() as handle:
-            if os.pread(handle, self.layout.tail_bytes, self.nbytes) != self.layout.tail():
-                raise ValueError("what follows the array is not what was written")
+            self._check_tail(handle)
+
+    def checked_pieces(self, first: int, stop: int) -> Iterator[memoryview]:
+        """Yield some pieces, each checked whatever was checked before, in memory that the next one takes.
+
+        What follows the last one in the file is checked, too; raises `DamagedArtifact`.
+        """
+        self._mapped()
+        with self._file() as handle:
+            for number in range(first, stop):
+                yield self._check_piece(handle, number)
+            if stop == self.layout.leaf_count:
+                self._check_tail(handle)
+
+    def _check_tail(self, handle: int) -> None:
+        if os.pread(handle, self.layout.tail_bytes, self.nbytes) != self.layout.tail():
+            raise ValueError("what follows the array is not what was written")
 
     def _mapped(self) -> NDArray[Any]:
         """Return the file as an array, of which nothing need have been checked."""
@@ -228,7 +241,7 @@ class StoredArray:
             unchecked = [number for number in pieces if not self._seen[number]]
             self._each(unchecked, self._check_piece)
 
-    def _each(self, pieces: range | list[int], action: Callable[[int, int], None]) -> None:
+    def _each(self, pieces: range | list[int], action: Callable[[int, int], object]) -> None:
         """Do something with each piece of the open file, on threads where there are many."""
         with self._file() as handle:
 
@@ -246,10 +259,6 @@ class StoredArray:
                 for first in work:
                     some(first)
 
-    def _check_piece(self, handle: int, number: int) -> None:
-        view = self._read_piece(handle, number, leaf_buffer())
-        self._compare(number, view)
-
     def _copy_piece(self, out: NDArray[Any], start: int, handle: int, number: int) -> None:
         """Copy what `out`, whose first byte is `start` of the array, has of a piece, and check the piece."""
         target = out.view(numpy.uint8).data
@@ -261,14 +270,14 @@ class StoredArray:
             if not self._seen[number]:
                 self._compare(number, wanted)
             return
-        view = self._read_piece(handle, number, leaf_buffer())
-        self._compare(number, view)
-        wanted[:] = view[low - begin : high - begin]
+        wanted[:] = self._check_piece(handle, number)[low - begin : high - begin]
 
-    def _read_piece(self, handle: int, number: int, buffer: memoryview) -> memoryview:
+    def _check_piece(self, handle: int, number: int) -> memoryview:
+        """Read a piece into this thread's buffer, and check it."""
         start = number * LEAF_BYTES
-        view = buffer[: min(LEAF_BYTES, self.nbytes - start)]
+        view = leaf_buffer()[: min(LEAF_BYTES, self.nbytes - start)]
         read_at(handle, view, start)
+        self._compare(number, view)
         return view
 
     def _compare(self, number: int, view: memoryview) -> None:
@@ -291,20 +300,6 @@ def version_of(found: os.stat_result) -> Version:
 def note_as_checked(handle: int, digest: str, leaf_count: int) -> None:
     """Let a file count as checked in this process, which has read it after it wrote it."""
     _checked[version_of(os.fstat(handle)), digest] = bytearray(b"\1" * leaf_count)
-
-
-def read_at(handle: int, view: memoryview, start: int) -> None:
-    """Fill a view from a place of a file; raises ValueError where the file ends before."""
-    if os.preadv(handle, [view], start) != len(view):
-        raise ValueError("the file ends too early")
-
-
-def leaf_buffer() -> memoryview:
-    """Return memory of this thread for one piece: it stays in the core's cache."""
-    buffer: memoryview | None = getattr(_local, "buffer", None)
-    if buffer is None:
-        buffer = _local.buffer = memoryview(bytearray(LEAF_BYTES))
-    return buffer
 
 
 def _pieces(start: int, stop: int) -> range:

@@ -7,34 +7,27 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from blake3 import blake3
-
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.store.content import artifact_id
-from gravel.pipeline.store.faults import find_fault
-from gravel.pipeline.store.fields import split
-from gravel.pipeline.store.files import storage_errors, sync_file, sync_folder
-from gravel.pipeline.store.identifying import content_of
+from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.files import sync_folder
+from gravel.pipeline.store.folder import CacheFolder, Prepared, publish
+from gravel.pipeline.store.identity import artifact_id, content_of, extent_of
+from gravel.pipeline.store.layout import GROUP, METADATA, fields_of, group_metadata, split
 from gravel.pipeline.store.leases import Lease
-from gravel.pipeline.store.metadata import GROUP, METADATA, extent_of, fields_of, group_metadata
-from gravel.pipeline.store.publishing import Prepared, publish
-from gravel.pipeline.store.reader import open_array
-from gravel.pipeline.store.record_types import StoredFile
-from gravel.pipeline.store.records import ArtifactRecord
-from gravel.pipeline.store.sink import ArraySink
-from gravel.pipeline.store.write_threads import WriteThreads, run_now
+from gravel.pipeline.store.reader import find_fault, open_array
+from gravel.pipeline.store.records import ArtifactRecord, StoredFile
+from gravel.pipeline.store.sink import ArraySink, WriteThreads, run_now, write_file
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from gravel.pipeline.store.folder import CacheFolder
     from gravel.stages.artifact import Array, Artifact
 
 THREADS_FROM = 1 << 20
@@ -50,7 +43,9 @@ class ArtifactWriter:
     Parameters
     ----------
     run : the run whose lease keeps what is prepared until its record is made; None if it is published here.
-    durable : whether what is prepared is on the disk already. Else whoever publishes it has to wait for that.
+    durable : whether what is prepared is on the disk when `flush` returns. Else that is so of large files
+        only, and whoever publishes it has to wait for the others.
+    passing : whether what is prepared is read by this run only, and so need not be on the disk.
     before_each : called before each piece of an array in memory is written; what it raises ends the writing.
     threads : those that write, which other writers may use, too; by default this writer has its own.
 
@@ -62,14 +57,17 @@ class ArtifactWriter:
         run: str | None = None,
         *,
         durable: bool = True,
-        before_each: Callable[[], None] | None = None,
+        passing: bool = False,
+        before_each: Callable[[], None] = lambda: None,
         threads: WriteThreads | None = None,
     ) -> None:
         self._cache = cache
         self._under = None if run is None else f"leases/{run}.lock"
-        self._durable = durable
+        self._durable = durable and not passing
+        self._passing = passing
         self._before_each = before_each
-        self._sinks: dict[int, ArraySink] = {}
+        self._sinks: list[ArraySink] = []
+        self._unflushed: list[tuple[Path, list[ArraySink]]] = []
         self._writing: list[Future[None]] = []
         self._leases: dict[Path, Lease] = {}
         self._threads = threads or WriteThreads()
@@ -93,46 +91,63 @@ class ArtifactWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._stop_writing()
-        for sink in self._sinks.values():
-            sink.abandon()
-        if self._ends_threads:
-            self._threads.close()
-        for folder in list(self._leases):
-            self._drop(folder)
+        try:
+            if error is None:
+                self.flush()
+        finally:
+            for each in self._writing:
+                each.cancel() or each.exception()
+            for sink in [*self._sinks, *(sink for _, sinks in self._unflushed for sink in sinks)]:
+                sink.abandon()
+            if self._ends_threads:
+                self._threads.close()
+            for folder in list(self._leases):
+                self._drop(folder)
 
     def _drop(self, folder: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         self._leases.pop(folder).end()
 
-    def sink(
-        self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
-    ) -> ArraySink:
-        """Start an array that grows by appending rows of this shape; how many come makes no difference."""
+    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
+        """Start an array that grows by appending rows of this shape."""
+        if self._staging is None:
+            self._staging = self._folder("arrays of a running stage")
         sink = ArraySink(
-            self._staged(),
+            self._staging / uuid.uuid4().hex,
             dtype,
             tuple(row_shape),
             self._threads,
             root=self._cache.root,
             durable=self._durable,
+            passing=self._passing,
             before_each=self._before_each,
         )
-        self._sinks[id(sink)] = sink
+        self._sinks.append(sink)
         return sink
-
-    def _staged(self) -> Path:
-        if self._staging is None:
-            self._staging = self._folder("arrays of a running stage")
-        return self._staging / uuid.uuid4().hex
 
     def publish(self, artifact: Artifact) -> ArtifactRecord:
         """Store an artifact and return its record; see `prepare`."""
-        return publish(self._cache, self.prepare(artifact))
+        prepared = self.prepare(artifact)
+        self.flush()
+        return publish(self._cache, prepared)
+
+    def flush(self) -> None:
+        """Return when what was prepared is on the disk, as far as it has to be; it stays from then on."""
+        while self._unflushed:
+            folder, sinks = self._unflushed.pop(0)
+            for sink in sinks:
+                sink.wait()
+            if self._durable:
+                with storage_errors(self._cache.root):
+                    folders = [Path(path) for path, _, _ in os.walk(folder)]
+                    for _ in self._threads.syncs.map(sync_folder, [*folders, folder.parent]):
+                        pass
+            self._leases.pop(folder).leave()
 
     def prepare(self, artifact: Artifact, expected: str | None = None) -> Prepared:
         """Write an artifact out, all but its record; if it is stored and whole already, nothing is written.
 
+        It can be read when this returns, and is on the disk after `flush`, which the writer's end calls, too.
         Arrays that came from this writer's sinks are moved into it, others are copied. `expected` is the id
         that it has in memory, where that is known. Raises TypeError or ValueError for fields that cannot be
         stored, `GravelError` for a full disk and for what is on the disk and has another id.
@@ -141,13 +156,14 @@ class ArtifactWriter:
         arrays, attributes = split(artifact)
         sinks: dict[str, ArraySink] = {}
         for name, array in arrays.items():
-            if (sink := self._sink_of(array, taken=list(sinks.values()))) is not None:
-                sinks[name] = sink
+            for sink in self._sinks:
+                if sink.closed is array and sink not in sinks.values():
+                    sinks[name] = sink
+                    break
         if expected is None:
+            pool = self._threads.digesters
             contents = {
-                name: sinks[name].content
-                if name in sinks
-                else content_of(array, self._threads.digesters, self._threads.count)
+                name: sinks[name].content if name in sinks else content_of(array, pool)
                 for name, array in arrays.items()
             }
             expected = artifact_id(kind, attributes, contents)
@@ -167,7 +183,7 @@ class ArtifactWriter:
 
         folder = self._folder(f"artifact {expected[:12]}")
         with storage_errors(self._cache.root):
-            files = self._assemble(folder, artifact, sinks, {"gravel": {"kind": kind}, **attributes})
+            files = self._assemble(folder, kind, sinks, attributes)
         shapes = {name: (content.dtype, content.shape) for name, content in contents.items()}
         size = sum(sink.array.nbytes for sink in sinks.values())
         record = ArtifactRecord(
@@ -178,7 +194,6 @@ class ArtifactWriter:
             arrays=shapes,
             absent=tuple(name for name in fields_of(kind) if getattr(artifact, name) is None),
             bytes=size,
-            bytes_on_disk=sum(file.size for file in files),
             extent=extent_of(kind, attributes, shapes, size),
             created=time.time(),
             files=tuple(files),
@@ -186,7 +201,7 @@ class ArtifactWriter:
             roots={name: content.root for name, content in contents.items()},
         )
         self._hand_over(sinks, record)
-        self._leases.pop(folder).leave()
+        self._unflushed.append((folder, list(sinks.values())))
         return Prepared(record)
 
     def _stored(self, identity: str) -> ArtifactRecord | None:
@@ -201,13 +216,6 @@ class ArtifactWriter:
         self._cache.quarantine(identity, fault)
         return None
 
-    def _sink_of(self, array: Array, taken: list[ArraySink]) -> ArraySink | None:
-        """Return the sink of this writer that an array came from."""
-        for sink in self._sinks.values():
-            if sink.closed is array and sink not in taken:
-                return sink
-        return None
-
     def _write(self, arrays: dict[str, Array], sinks: dict[str, ArraySink]) -> None:
         """Write arrays side by side, each to a sink of its own."""
         for name, array in arrays.items():
@@ -219,55 +227,31 @@ class ArtifactWriter:
             each.result()
         self._writing.clear()
 
-    def _stop_writing(self) -> None:
-        for each in self._writing:
-            each.cancel() or each.exception()
-        self._writing.clear()
-
     def _assemble(
         self,
         folder: Path,
-        artifact: Artifact,
+        kind: str,
         sinks: dict[str, ArraySink],
-        attributes: dict[str, Any],
+        attributes: Mapping[str, Any],
     ) -> list[StoredFile]:
-        durable = self._durable
-        files = [_write(folder, METADATA, group_metadata(attributes), durable=durable)]
-        groups = {name for name, role in fields_of(type(artifact).__name__).items() if role == GROUP}
-        for name in sinks:
-            parts = name.split("/")[:-1]
-            groups |= {"/".join(parts[: count + 1]) for count in range(len(parts))}
-        files += [
-            _write(folder, f"{group}/{METADATA}", group_metadata({}), durable=durable)
-            for group in sorted(groups)
-        ]
+        """Write the groups' metadata, and move what the sinks wrote beside them; returns all files."""
+        groups = {name for name, role in fields_of(kind).items() if role == GROUP}
+        groups |= {str(above) for name in sinks for above in PurePosixPath(name).parents} - {"."}
+        texts = {METADATA: group_metadata({"gravel": {"kind": kind}, **attributes})}
+        texts |= {f"{group}/{METADATA}": group_metadata({}) for group in sorted(groups)}
+        files = [write_file(folder, name, text, durable=self._durable) for name, text in texts.items()]
         for name, sink in sinks.items():
-            sink.wait()
             sink.folder.rename(folder / name)
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
-        if self._durable:
-            folders = [Path(path) for path, _, _ in os.walk(folder)]
-            for _ in self._threads.syncs.map(sync_folder, [*folders, folder.parent]):
-                pass
         return files
 
     def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
         """Let the arrays that a stage may still hold read from where they lie now."""
         for name, sink in sinks.items():
             sink.array.become(open_array(record, name))
-            self._sinks.pop(id(sink), None)
+            self._sinks.remove(sink)
 
 
 def _write_whole(sink: ArraySink, array: Array) -> None:
     sink.write(array)
     sink.close()
-
-
-def _write(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:
-    target = folder / name
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as file:
-        file.write(text)
-        if durable:
-            sync_file(file)
-    return StoredFile(name, len(text), blake3(text).hexdigest())

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.pipeline.workers.protocol import Written
-    from gravel.pipeline.workers.stage_log import StageLog
+    from gravel.pipeline.workers.failure import StageLog
+    from gravel.pipeline.workers.protocol import Readable, Written
     from gravel.pipeline.workers.write_behind import WriteBehind
     from gravel.stages.context import Part
     from gravel.stages.stage import Parameters, Stage
@@ -61,8 +61,8 @@ class Services(Protocol):
         """Return the summed peaks of other processes that worked for this stage."""
         ...
 
-    def written(self, written: Written) -> None:
-        """Tell the driver that a result was written, or could not be."""
+    def written(self, written: Readable | Written) -> None:
+        """Tell the driver how far the writing of a result is."""
         ...
 
 
@@ -106,7 +106,7 @@ class WorkerContext:
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""
         if self._writer is None:
             return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
-        return self._writer.sink(dtype, row_shape, rows=rows)
+        return self._writer.sink(dtype, row_shape)
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False

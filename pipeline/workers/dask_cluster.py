@@ -5,15 +5,17 @@ from __future__ import annotations
 import pickle
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any
 
-from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.plugins.worker_setup import bring_plugins
+from distributed import SchedulerPlugin, WorkerPlugin
+
+from gravel.pipeline.plugins.files import SOURCES, PluginSource, add_sources
 from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic
+from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic, write_out_on_worker
 from gravel.pipeline.workers.protocol import (
     Assignment,
     Back,
@@ -24,19 +26,16 @@ from gravel.pipeline.workers.protocol import (
     Progress,
     WorkerSlot,
 )
-from gravel.pipeline.workers.resident import read_resident, release_resident
-from gravel.pipeline.workers.software import SAME
+from gravel.pipeline.workers.resident import release_resident
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
-from gravel.stages.artifact import Artifact
+
+SAME = "give client, scheduler and workers the same environment; see docs/clusters.md"
 
 REPLACE_LIMIT = 90.0
 """Seconds within which a replaced worker must be back; one takes 1-3 s on a quiet machine."""
 
 LOSSES = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
 """Errors of Dask's that mean that a worker or the line to it was lost."""
-
-FETCH_LIMIT = 60.0
-"""Seconds within which a worker must hand over a result that it holds."""
 
 
 class DaskCluster:
@@ -135,7 +134,8 @@ class DaskCluster:
 
     def submit(self, tasks: Sequence[StageTask], where: Assignment) -> None:
         """Send stage runs to their worker slot, as one task of Dask's."""
-        sent = [self._addressed(task, where) for task in tasks]
+        rank_group = tuple(self._address[worker_slot] for worker_slot in where.rank_group)
+        sent = [replace(task, rank_group=rank_group) for task in tasks]
         future = self._client.submit(
             run_on_worker,
             sent,
@@ -148,18 +148,6 @@ class DaskCluster:
             self._futures[task.key] = (where.worker_slot, future)
         names = [(task.key, task.attempt) for task in tasks]
         future.add_done_callback(lambda done: self._on_done(names, done))
-
-    def _addressed(self, task: StageTask, where: Assignment) -> StageTask:
-        from dataclasses import replace
-
-        hosts = {worker_slot.name: worker_slot.host for worker_slot in self._worker_slots}
-        own = where.worker_slot
-        addresses: dict[str, str | None] = {}
-        for name, worker_slots in task.resident.items():
-            near = next((each for each in worker_slots if hosts[each] == hosts[own]), worker_slots[0])
-            addresses[name] = None if own in worker_slots else self._address[near]
-        rank_group = tuple(self._address[worker_slot] for worker_slot in where.rank_group)
-        return replace(task, addresses=addresses, rank_group=rank_group)
 
     def _on_done(self, names: Sequence[tuple[str, int]], future: Any) -> None:
         if future.status == "cancelled":
@@ -201,26 +189,21 @@ class DaskCluster:
             self._abandoned.add(worker_slot)
             future.cancel(force=True)
 
-    def fetch(self, worker_slot: str, name: str) -> Artifact:
-        """Bring a result that is kept in a worker slot here; raises `DamagedArtifact` if it does not come."""
-        future = self._client.submit(
-            read_resident, name, workers=[self._address[worker_slot]], pure=False, priority=20
-        )
-        try:
-            resident: Artifact = future.result(timeout=FETCH_LIMIT)
-        except TimeoutError as error:
-            raise DamagedArtifact(name, f"the worker {worker_slot} did not give it") from error
-        return resident
+    def write_out(self, worker_slot: str, task: StageTask, resident: tuple[str, ...]) -> None:
+        """Have results kept in a worker slot written to files, without waiting."""
+        if worker_slot in self._find_addresses():  # else its loss follows
+            self._ask(worker_slot, write_out_on_worker, task, resident)
 
     def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
         """Let go of results kept in a worker slot, without waiting."""
+        if worker_slot in self._find_addresses():
+            self._ask(worker_slot, release_resident, resident)
+
+    def _ask(self, worker_slot: str, function: Callable[..., None], *given: object) -> None:
         from distributed import fire_and_forget
 
-        if worker_slot in self._find_addresses():
-            future = self._client.submit(
-                release_resident, resident, workers=[self._address[worker_slot]], pure=False, priority=20
-            )
-            fire_and_forget(future)
+        where = [self._address[worker_slot]]
+        fire_and_forget(self._client.submit(function, *given, workers=where, pure=False, priority=20))
 
     def replace(self, worker_slots: Sequence[str]) -> None:
         """Restart the workers of these slots in the background and report with a `Back`."""
@@ -310,3 +293,31 @@ def _not_run(key: str, error: BaseException) -> StageOutcome:
     # A stage answers with its failures: this is a task that could not be sent or read there.
     reason = f"a worker could not take it: {error.__cause__ or repr(error)}"
     return StageOutcome(key, "failed", failure=Failure("bug", reason, SAME))
+
+
+class _Files:
+    def __init__(self, sources: dict[str, PluginSource]) -> None:
+        self._sources = sources
+
+
+class WorkerFiles(_Files, WorkerPlugin):  # type: ignore[misc]
+    """Lets workers import the plugins, under the names by which their stages arrive."""
+
+    def setup(self, worker: Any) -> None:
+        """Dask runs this on every worker before its first task, those included that come or restart later."""
+        add_sources(self._sources)
+
+
+class SchedulerFiles(_Files, SchedulerPlugin):  # type: ignore[misc]
+    """Lets the scheduler import the plugins."""
+
+    async def start(self, scheduler: Any) -> None:
+        """Dask runs this when the plugin is registered."""
+        add_sources(self._sources)
+
+
+def bring_plugins(client: Any, run: str) -> None:
+    """Make the plugin files of this process known to a cluster, if there are any."""
+    if SOURCES:
+        for files in (SchedulerFiles, WorkerFiles):
+            client.register_plugin(files(dict(SOURCES)), name=f"gravel-{files.__name__}-{run}")

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import time
 import uuid
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.workers.address import FILE, scheduler_address
-from gravel.pipeline.workers.dask_cluster import DaskCluster
+from gravel.pipeline.core.files import ROOT
+from gravel.pipeline.workers.dask_cluster import SAME, DaskCluster
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.security import Tls, encrypted, security
-from gravel.pipeline.workers.software import SAME, code_digest, refuse_other_versions
 
 CONNECT_LIMIT = 15
 """Seconds to reach the scheduler."""
@@ -204,3 +205,112 @@ def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) 
             shown = f"what the worker {address} writes into the cache {cache_root} is not seen here"
             raise RequestError(shown, hint=shared)
         time.sleep(0.1)
+
+
+PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
+
+FILE = "file://"
+"""Before a scheduler file whose name need not end in .json."""
+
+_FORM = "write it like tcp://host:8786"
+
+
+def scheduler_address(where: str) -> str:
+    """Return the address that a `--cluster` value gives, itself or in the scheduler file that it names.
+
+    Raises RequestError for a file that is not there or none of Dask's, and for what is no address.
+    """
+    if where.startswith(FILE):
+        where = where.removeprefix(FILE)
+    elif not where.endswith(".json"):
+        return _checked(where, where)
+    path = Path(where)
+    try:
+        stated = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise RequestError(
+            f"there is no scheduler file {where}",
+            hint="start the scheduler with --scheduler-file, on a disk that both see",
+        ) from None
+    except OSError as error:
+        raise RequestError(f"the scheduler file {where} cannot be read: {error.strerror}") from None
+    except ValueError:
+        stated = None
+    address = stated.get("address") if isinstance(stated, dict) else None
+    if not isinstance(address, str):
+        raise RequestError(
+            f"{where} is no scheduler file: a JSON object with an `address` is expected",
+            hint="name the file that the scheduler wrote, see --scheduler-file",
+        )
+    return _checked(address, f"{address} (in {where})")
+
+
+def _checked(address: str, shown: str) -> str:
+    protocol = address.partition("://")[0]
+    if protocol not in PROTOCOLS:
+        known = ", ".join(f"{each}://" for each in PROTOCOLS)
+        raise RequestError(f"{shown} is no address of a scheduler, which begins with {known}", hint=_FORM)
+    try:
+        parts = urlsplit(address)
+        complete = bool(parts.hostname) and parts.port is not None
+    except ValueError:
+        complete = False
+    if not complete:
+        raise RequestError(f"the address {shown} has no host with a port number", hint=_FORM)
+    return address
+
+
+SCHEDULER = {"python": 2, "dask": 4, "distributed": 4}
+"""Packages that must agree with the scheduler's, and how many parts of their versions."""
+
+WORKERS = {**SCHEDULER, "numpy": 2}
+"""The same for workers, which exchange arrays."""
+
+SHOWN = 4
+"""How many differences a message lists."""
+
+
+def code_digest() -> str:
+    """Digest the files of gravel that this process runs from: Python and CUDA, by name and content."""
+    from blake3 import blake3
+
+    root = ROOT
+    digest = blake3()
+    for package in ("gravel", "kernels", "pipeline", "stages"):
+        for file in sorted((root / package).rglob("*")):
+            if file.suffix in (".py", ".cu", ".cuh"):
+                digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+                digest.update(blake3(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def refuse_other_versions(found: Mapping[str, Any], where: str) -> None:
+    """Compare what Dask's `Client.get_versions` found; raises RequestError that lists what differs.
+
+    This comes before gravel's own functions travel: between two versions of Python they could not.
+    """
+    here = found["client"]["packages"]
+    parties = [("the scheduler", found["scheduler"], SCHEDULER)]
+    parties += [(f"the worker {address}", facts, WORKERS) for address, facts in found["workers"].items()]
+    differ = [sentence for party in parties for sentence in _differences(*party, here)]
+    if not differ:
+        return
+    more = len(differ) - SHOWN
+    listed = "; ".join(differ[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    raise RequestError(f"the Dask cluster at {where} runs other software: {listed}", hint=SAME)
+
+
+def _differences(
+    who: str, facts: Mapping[str, Any], wanted: Mapping[str, int], here: Mapping[str, str | None]
+) -> Iterator[str]:
+    there = facts.get("packages", {})
+    for name, parts in wanted.items():
+        its, mine = there.get(name), here.get(name)
+        if its is None:
+            yield f"{who} has no {name} (here {mine})"
+        elif mine is not None and its.split(".")[:parts] != mine.split(".")[:parts]:
+            yield f"{who} has {name} {_short(its)} (here {_short(mine)})"
+
+
+def _short(version: str) -> str:
+    return version.replace(".final.0", "")

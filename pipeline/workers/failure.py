@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +15,7 @@ from gravel.kernels.settings import setting_at_fault
 from gravel.pipeline.core.errors import MAX_MESSAGE, DamagedArtifact, GravelError, NotEnoughMemory, shown
 from gravel.pipeline.store.failures import explain
 from gravel.stages.errors import StageError
+from gravel.stages.urls import hidden_in_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,3 +103,24 @@ def explain_error(
         raised = f"raised in {frame.filename}:{frame.lineno}"
         hint = f"the stage comes from {origin.place}; {raised}; {details}"
     return failed("failed", Failure("bug", f"{type(error).__name__}: {error}", hint))
+
+
+class StageLog:
+    """A stage's log file: lines with the time, written at once, so that a crash loses none."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        if path is not None:
+            with suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(self, message: str) -> None:
+        """Append a message, each of its lines after the time of day."""
+        if self.path is None:
+            return
+        stamp = time.strftime("%H:%M:%S")
+        text = "".join(f"{stamp} {line}\n" for line in hidden_in_text(message).splitlines() or [""])
+        # What a full disk loses of a log must not fail a stage, or hide why it failed.
+        with self._lock, suppress(OSError), self.path.open("a", encoding="utf-8") as file:
+            file.write(visible(text))

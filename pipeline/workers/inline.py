@@ -17,16 +17,16 @@ from gravel.pipeline.workers.protocol import (
     Compiles,
     Finished,
     Progress,
+    Readable,
     Reported,
     WorkerSlot,
     Written,
 )
-from gravel.pipeline.workers.resident import read_resident, release_resident
+from gravel.pipeline.workers.resident import release_resident
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.time_limit import TimeIsUp, overdue, run_within
 from gravel.pipeline.workers.write_behind import WriteBehind
-from gravel.stages.artifact import Artifact
 from gravel.stages.rank_group import run_in_threads
 from gravel.stages.threads import map_threads
 
@@ -42,7 +42,7 @@ class InlineServices:
         task: StageTask,
         tell: Callable[[Reported], None],
         write_behind: WriteBehind,
-        written: Callable[[Written], None],
+        written: Callable[[Readable | Written], None],
     ) -> None:
         self._key = task.key
         # Somebody's own stage may be looked at step by step.
@@ -106,13 +106,10 @@ class InlineCluster:
             self._run(task)
 
     def _run(self, task: StageTask) -> None:
-        def here(address: str, function: Callable[..., Result], *arguments: object) -> Result:
-            return function(*arguments)
-
         services = InlineServices(task, self._progress, self._write_behind, self.events.put)
         started, clock = time.time(), time.perf_counter()
         try:
-            outcome = run_within(task.time_limit, lambda: run_stage(task, services, here))
+            outcome = run_within(task.time_limit, lambda: run_stage(task, services))
         except TimeIsUp:
             assert task.time_limit is not None
             took = time.perf_counter() - clock
@@ -139,9 +136,8 @@ class InlineCluster:
         give_back_free_memory()
         self.events.put(Back(tuple(worker_slots)))
 
-    def fetch(self, worker_slot: str, name: str) -> Artifact:
-        """Return a result that is kept here."""
-        return read_resident(name)
+    def write_out(self, worker_slot: str, task: StageTask, resident: tuple[str, ...]) -> None:
+        """Nobody else reads what is kept here."""
 
     def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
         """Forget results kept here."""

@@ -10,12 +10,17 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
+from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.sharing import mask_for
+from gravel.pipeline.workers.failure import Failure
+from gravel.pipeline.workers.parcels import Parcel, pack
 from gravel.pipeline.workers.peak import Peak
-from gravel.pipeline.workers.protocol import Written
-from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
+from gravel.pipeline.workers.protocol import Readable, Written
+from gravel.pipeline.workers.rank_group import Invitation, Rendezvous, run_rank
+from gravel.pipeline.workers.resident import read_resident
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.pipeline.workers.write_behind import WriteBehind
@@ -28,9 +33,6 @@ Result = TypeVar("Result")
 
 AHEAD = 2
 """Groups of items of `context.map` in flight per worker: one that runs and one that waits for it."""
-
-ALIVE = 0.5
-"""Seconds after which whoever waits for another worker looks whether it is still there."""
 
 TOPIC = "gravel-progress"
 
@@ -60,30 +62,20 @@ def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
     def run(task: StageTask) -> StageOutcome:
         if task.time_limit is not None:
             get_worker().log_event(topic(task.run), {"key": task.key, "began": task.attempt})
-        return run_stage(task, DaskServices(task), submit_to)
+        return run_stage(task, DaskServices(task))
 
     return [run(task) for task in tasks]
 
 
-def submit_to(address: str, function: Callable[..., Result], *arguments: object) -> Result:
-    """Run a function in another worker; raises ConnectionError if that dies.
-
-    Dask would have what is pinned to a dead worker wait for ever.
-    """
-    from distributed import get_client
-
-    client = get_client()
-    future = client.submit(
-        function, *arguments, workers=[address], allow_other_workers=False, pure=False, priority=20
-    )
-    while True:
-        try:
-            answer: Result = future.result(timeout=ALIVE)
-            return answer
-        except TimeoutError:
-            if address not in client.scheduler_info()["workers"]:
-                future.cancel(force=True)
-                raise ConnectionError(f"the worker at {address} is gone") from None
+def write_out_on_worker(task: StageTask, resident: tuple[str, ...]) -> None:
+    """Have what this worker's memory has of a task written to files, behind what is written already."""
+    services = DaskServices(task)
+    try:
+        artifacts = tuple(read_resident(name) for name in resident)
+    except DamagedArtifact as error:
+        services.written(Written(task.key, task.attempt, failure=Failure("bug", str(error))))
+        return
+    WRITE_BEHIND.add(task, artifacts, resident, services.written)
 
 
 class DaskServices:
@@ -106,7 +98,7 @@ class DaskServices:
         """Send an event to the driver."""
         self._send({"key": self._task.key, "compiles": kernel})
 
-    def written(self, written: Written) -> None:
+    def written(self, written: Readable | Written) -> None:
         """Send an event to the driver."""
         self._send({"written": pickle.dumps(written)})
 
@@ -158,7 +150,7 @@ class DaskServices:
                 raise RankGroupBroken(f"workers died again and again over an item: {error}") from error
             if process[1] != os.getpid():
                 self._peaks[process] = max(self._peaks.get(process, 0), peak)
-            for done, value in answers:
+            for done, value in answers.unpack():
                 if not done:
                     raise value
                 yield value
@@ -167,7 +159,14 @@ class DaskServices:
             for group in groups:
                 name = item_prefix(self._task.run, self._task.key) + uuid.uuid4().hex
                 future = client.submit(
-                    run_items, function, group, key=name, pure=False, priority=10, workers=workers
+                    run_items,
+                    function,
+                    pack(group, self._task.scratch),
+                    self._task.scratch,
+                    key=name,
+                    pure=False,
+                    priority=10,
+                    workers=workers,
                 )
                 waiting.append(future)
                 if len(waiting) >= ahead:
@@ -193,12 +192,14 @@ class DaskServices:
         host = get_worker().address.split("://", 1)[-1].rsplit(":", 1)[0].strip("[]")
         client = get_client()
         rendezvous = Rendezvous(host, len(ranks))
+        parcels = {id(item): pack(item, self._task.scratch) for item in ranks}
         futures = [
             client.submit(
-                run_rank,
+                run_packed_rank,
                 function,
                 rendezvous.invitation(rank),
-                item,
+                parcels[id(item)],
+                self._task.scratch,
                 workers=[reserved[rank]],
                 allow_other_workers=False,
                 pure=False,
@@ -234,8 +235,20 @@ def _gather(client: Any, futures: list[Any], rendezvous: Rendezvous) -> list[tup
                 raise RankGroupBroken(rendezvous.problem)
         if future.status != "finished":
             raise RankGroupBroken(rendezvous.problem or f"rank {rank} was lost with its worker")
-        answers.append(future.result())
+        done, value = future.result()
+        answers.append((done, value.unpack() if done else value))
     return answers
+
+
+def run_packed_rank(
+    function: Callable[..., Any], invitation: Invitation, parcel: Parcel, scratch: Path
+) -> tuple[bool, Any]:
+    """Run one rank on the item in a parcel; returns (True, a parcel) or (False, exception)."""
+    try:
+        done, answer = run_rank(function, invitation, parcel.unpack(last=False))
+        return done, pack(answer, scratch) if done else answer
+    except (OSError, GravelError) as error:
+        return False, error
 
 
 def in_groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -246,11 +259,11 @@ def in_groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def run_items(
-    function: Callable[[Any], Any], items: list[Any]
-) -> tuple[list[tuple[bool, Any]], tuple[str, int], int]:
-    """Apply the function to items of `context.map`, a thread for each.
+    function: Callable[[Any], Any], parcel: Parcel, scratch: Path
+) -> tuple[Parcel, tuple[str, int], int]:
+    """Apply the function to a parcel of items of `context.map`, a thread for each.
 
-    Returns (done, result or error) of each item, the process, and its peak in bytes.
+    Returns a parcel with (done, result or error) of each item, the process, and its peak in bytes.
     """
     import socket
 
@@ -262,12 +275,14 @@ def run_items(
             return False, _portable(error)
 
     with Peak(tidy=False) as peak:
+        items = parcel.unpack(last=False)
         if len(items) == 1:
             answers = [answer(items[0])]
         else:
             with ThreadPoolExecutor(len(items), "gravel-map") as pool:
                 answers = list(pool.map(answer, items))
-    return answers, (socket.gethostname(), os.getpid()), peak.host_bytes
+        packed = pack(answers, scratch)
+    return packed, (socket.gethostname(), os.getpid()), peak.host_bytes
 
 
 def _one_thread(function: Callable[[Any], Any]) -> None:

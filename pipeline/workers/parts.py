@@ -16,7 +16,7 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.hashing import Recipe, content_of, make_recipe
 from gravel.pipeline.datasets.file_digest import FileDigests
 from gravel.pipeline.store.committer import Committed, Committer, Result
-from gravel.pipeline.store.recipe_locks import RecipeLocks
+from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.stages.context import Part
@@ -25,7 +25,7 @@ from gravel.stages.urls import is_url, shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.pipeline.workers.stage_log import StageLog
+    from gravel.pipeline.workers.failure import StageLog
     from gravel.pipeline.workers.stage_task import StageTask
     from gravel.stages.artifact import Artifact
     from gravel.stages.stage import Parameters, Stage

@@ -8,10 +8,10 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.publishing import Prepared
+    from gravel.pipeline.store.folder import Prepared
     from gravel.pipeline.workers.failure import Failure
     from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
-    from gravel.stages.artifact import Artifact, Json
+    from gravel.stages.artifact import Json
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,15 @@ class Finished:
     key: str
     attempt: int
     outcome: StageOutcome
+
+
+@dataclass(frozen=True)
+class Readable:
+    """A result that is in memory can be read from files, too, whether or not they are on the disk yet."""
+
+    key: str
+    attempt: int
+    prepared: tuple[Prepared, ...]
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ class Compiles(Reported):
     kernel: str | None
 
 
-ClusterEvent = Began | Finished | Written | Lost | Back | Reported
+ClusterEvent = Began | Finished | Readable | Written | Lost | Back | Reported
 
 
 @dataclass
@@ -149,8 +158,8 @@ class Cluster(Protocol):
         """Start the workers of these worker slots anew; a `Back` follows."""
         ...
 
-    def fetch(self, worker_slot: str, name: str) -> Artifact:
-        """Bring a result that is kept in a worker slot here."""
+    def write_out(self, worker_slot: str, task: StageTask, resident: tuple[str, ...]) -> None:
+        """Have results of a task that a worker slot has in memory written to files; `Readable` follows."""
         ...
 
     def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
@@ -160,3 +169,11 @@ class Cluster(Protocol):
     def close(self, *, hurry: bool = False) -> None:
         """End every process that was started here; with `hurry` without waiting for running stages."""
         ...
+
+
+KINDS = ("auto", "inline", "local", "cuda")
+
+
+def is_address(text: str) -> bool:
+    """Say whether a --cluster value names an existing cluster: an address or a scheduler file."""
+    return "://" in text or text.endswith(".json")

@@ -21,14 +21,7 @@ RESIDENT: dict[str, Artifact] = {}
 """This process's results by id."""
 
 _owners: Counter[str] = Counter()
-_shared: dict[str, Callable[[], None]] = {}
 _lock = threading.Lock()
-
-
-def when_released(name: str, call: Callable[[], None]) -> None:
-    """Have something called when a result is forgotten."""
-    with _lock:
-        _shared[name] = call
 
 
 def keep_resident(names: tuple[str, ...], artifacts: tuple[Artifact, ...]) -> None:
@@ -55,8 +48,6 @@ def release_resident(names: tuple[str, ...]) -> None:
             if _owners[name] <= 0:
                 RESIDENT.pop(name, None)
                 del _owners[name]
-                if (stop := _shared.pop(name, None)) is not None:
-                    stop()
 
 
 def read_only(artifact: Artifact) -> Artifact:
@@ -84,7 +75,7 @@ def in_host_memory(artifact: Artifact) -> Artifact:
 
 def _mapped(artifact: Artifact, change: Callable[[Any], Any]) -> Artifact:
     """Return an artifact with each of its arrays changed."""
-    from gravel.pipeline.store.metadata import ATTRIBUTE, GROUP, fields_of
+    from gravel.pipeline.store.layout import ATTRIBUTE, GROUP, fields_of
 
     values: dict[str, Any] = {}
     for name, role in fields_of(type(artifact).__name__).items():
@@ -100,7 +91,8 @@ def _mapped(artifact: Artifact, change: Callable[[Any], Any]) -> Artifact:
 
 def extent_in_memory(artifact: Artifact) -> Extent:
     """Measure an artifact in memory as the store measures one on disk."""
-    from gravel.pipeline.store.metadata import ARRAY, ATTRIBUTE, extent_of, fields_of
+    from gravel.pipeline.store.identity import extent_of
+    from gravel.pipeline.store.layout import ARRAY, ATTRIBUTE, fields_of
 
     kind = type(artifact).__name__
     roles = fields_of(kind)

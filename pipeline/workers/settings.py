@@ -6,21 +6,20 @@ import logging
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker
+from multiprocessing import resource_tracker, spawn
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.workers.no_http import ROUTES
-from gravel.pipeline.workers.preload import LOG
-from gravel.pipeline.workers.safe_path import safe_path_variables
+from gravel.pipeline.workers.preload import LOG, ROUTES, safe_path_variables
 from gravel.stages.urls import visible
 
 SPAWN_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 
-WORKER_PRELOADS = ("gravel.pipeline.workers.no_http", "gravel.pipeline.workers.preload")
-"""Modules whose `dask_setup` runs in each worker that is started here."""
+PRELOADS = ("gravel.pipeline.workers.preload",)
+"""Modules whose `dask_setup` runs in each process that is started here."""
 
 NCCL_INTERFACE = "NCCL_SOCKET_IFNAME"
 LOOPBACK_ONLY = "=lo"
@@ -56,7 +55,7 @@ def dask_settings(log: Path, threads: int, *, uses_dask_cuda: bool = False) -> d
         # A long kernel that holds the GIL must not look like a dead worker.
         "distributed.scheduler.worker-ttl": None,
         "distributed.admin.tick.limit": "1h",
-        "distributed.scheduler.preload": ["gravel.pipeline.workers.no_http"],
+        "distributed.scheduler.preload": list(PRELOADS),
         **ROUTES,
         SPAWN_ENVIRONMENT: {
             "MALLOC_TRIM_THRESHOLD_": "65536",
@@ -137,3 +136,36 @@ def stop_logging(handler: logging.Handler) -> None:
             logger.handlers = [logging.NullHandler()]
     with suppress(OSError):  # closing writes what is left
         handler.close()
+
+
+WORKER = "Dask Worker process"
+"""How `distributed.nanny` begins the names of the processes that it starts."""
+
+_of_python = spawn.get_preparation_data
+_lock = threading.Lock()
+_users = 0
+
+
+def _prepared(name: str) -> dict[str, Any]:
+    prepared = _of_python(name)
+    if name.startswith(WORKER):
+        for key in ("init_main_from_name", "init_main_from_path"):
+            prepared.pop(key, None)
+    return prepared
+
+
+def start_without_main() -> Callable[[], None]:
+    """Keep the main module out of workers that start from now on, also anew; the result ends that."""
+    global _users
+    with _lock:
+        _users += 1
+        spawn.get_preparation_data = _prepared
+
+    def end() -> None:
+        global _users
+        with _lock:
+            _users -= 1
+            if not _users:
+                spawn.get_preparation_data = _of_python
+
+    return end

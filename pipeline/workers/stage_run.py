@@ -12,14 +12,13 @@ import sys
 import time
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.store.checkpoints import StoredCheckpoint
 from gravel.pipeline.workers.context import Services, WorkerContext
-from gravel.pipeline.workers.failure import explain_error
-from gravel.pipeline.workers.hand_over import HandOver
+from gravel.pipeline.workers.failure import StageLog, explain_error
 from gravel.pipeline.workers.parts import Parts
 from gravel.pipeline.workers.peak import free_on_device
 from gravel.pipeline.workers.resident import (
@@ -30,8 +29,6 @@ from gravel.pipeline.workers.resident import (
     keep_resident,
     read_only,
 )
-from gravel.pipeline.workers.spans import Spans
-from gravel.pipeline.workers.stage_log import StageLog
 from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.stages.copies import copies
 from gravel.stages.stage import Stage
@@ -40,18 +37,14 @@ from gravel.stages.urls import is_url
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gravel.pipeline.workers.hand_over import Submit
     from gravel.stages.artifact import Artifact
 
 DEVICE_SHARE = 0.5
 """Share of a GPU's memory for results that stay there between stages."""
 
 
-def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutcome:
-    """Run one stage to its result; never raises, except KeyboardInterrupt.
-
-    `submit(address, function, *arguments)` runs a function in the worker at that address.
-    """
+def run_stage(task: StageTask, services: Services) -> StageOutcome:
+    """Run one stage to its result; never raises, except KeyboardInterrupt."""
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
 
     from gravel.kernels.compile_time import COMPILE_TIME
@@ -60,14 +53,13 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
     compiled_before = COMPILE_TIME.seconds
     started, clock = time.time(), time.perf_counter()
     log = StageLog(task.log)
-    hand_over = HandOver(submit, log.write, on_device=task.machine.backend == "cuda")
     spans = Spans(kept=task.profile)
     kernels: list[str] = []
     peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
         with peak, COMPILE_TIME.listened(services.compiles) as kernels:
-            outcome = _compute(task, services, hand_over, log, spans)
+            outcome = _compute(task, services, log, spans)
     except Exception as error:
         state, failure = explain_error(
             error,
@@ -88,7 +80,6 @@ def run_stage(task: StageTask, services: Services, submit: Submit) -> StageOutco
         seconds=time.perf_counter() - clock,
         peak_host_bytes=peak.host_bytes + services.extra_host_bytes(),
         peak_device_bytes=peak.device_bytes,
-        copied=tuple(hand_over.copied),
         spans=tuple(spans.taken),
         compile_seconds=COMPILE_TIME.seconds - compiled_before,
         compiled=tuple(kernels),
@@ -112,7 +103,6 @@ def _limit_threads(task: StageTask) -> None:
 def _compute(
     task: StageTask,
     services: Services,
-    hand_over: HandOver,
     log: StageLog,
     spans: Spans,
 ) -> StageOutcome:
@@ -120,7 +110,7 @@ def _compute(
     inputs: dict[str, Any] = {}
     with spans.take("read"):
         for slot, ids in task.inputs.items():
-            loaded = tuple(_input(task, name, hand_over) for name in ids)
+            loaded = tuple(_input(task, name) for name in ids)
             inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
         downloaded = _download(task, services, log)
     stage = f"{task.stage.name} {task.stage.version}"
@@ -139,7 +129,7 @@ def _compute(
             parts=parts.get,
         )
         with copies(downloaded.get), parts:
-            artifacts = _run(task, context, inputs, spans, hand_over, services)
+            artifacts = _run(task, context, inputs, spans, services)
         kept = _keep_in_memory(task, artifacts, services, spans)
         return replace(kept, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
     durable = task.host != socket.gethostname()
@@ -147,7 +137,7 @@ def _compute(
         context = WorkerContext(
             task.machine, task.scratch, writer, services, log, checkpoint=checkpoint, parts=parts.get
         )
-        artifacts = _run(task, context, inputs, spans, hand_over, services)
+        artifacts = _run(task, context, inputs, spans, services)
         with spans.take("write"):
             prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
     records = [each.record for each in prepared]
@@ -169,7 +159,6 @@ def _run(
     context: WorkerContext,
     inputs: dict[str, Any],
     spans: Spans,
-    hand_over: HandOver,
     services: Services,
 ) -> tuple[Artifact, ...]:
     from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
@@ -182,9 +171,6 @@ def _run(
     with spans.take("compute"), quiet:
         artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
     spans.add("compile", began, COMPILE_TIME.seconds - before)
-    if hand_over.brought:
-        size = sum(hand_over.brought.values())
-        spans.add("read", began, hand_over.later, size, within="compute", brought=dict(hand_over.brought))
     return artifacts
 
 
@@ -205,32 +191,24 @@ def _with_room_on_device(task: StageTask, log: Callable[[str], None]) -> StageTa
     return replace(task, machine=replace(task.machine, device_memory=left))
 
 
-def _input(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
-    """Take an input from memory, here or in another worker, or from the store."""
-    artifact = RESIDENT.get(name) or _elsewhere(task, name, hand_over)
+def _input(task: StageTask, name: str) -> Artifact:
+    """Take an input from this process's memory, or from its files: ranks in other processes map these."""
+    artifact = None if task.rank_group else RESIDENT.get(name)
+    if artifact is None:
+        artifact = _from_files(task, name)
     # Its own stages are tested not to write into what they read; NumPy sees to it that others do not.
     return artifact if task.stage.origin is None else read_only(artifact)
 
 
-def _elsewhere(task: StageTask, name: str, hand_over: HandOver) -> Artifact:
-    is_stored = not name.startswith(PREFIX) and (name in task.records or task.cache.is_here(name))
-    if name in task.resident or name.startswith(PREFIX):
-        stored = partial(_stored, task, name) if is_stored else None
-        try:
-            return hand_over.bring(name, task.addresses.get(name), stored)
-        except DamagedArtifact:
-            if not is_stored:
-                raise
-    return hand_over.opened(_stored(task, name))
-
-
-def _stored(task: StageTask, name: str) -> Artifact:
+def _from_files(task: StageTask, name: str) -> Artifact:
     record = task.records.get(name)
-    if record is None:
-        return task.cache.open(name)
-    from gravel.pipeline.store.reader import open_artifact
+    if record is not None:
+        from gravel.pipeline.store.reader import open_artifact
 
-    return open_artifact(record)
+        return open_artifact(record)
+    if name.startswith(PREFIX):
+        raise DamagedArtifact(name, "the worker that had it in memory is gone")
+    return task.cache.open(name)
 
 
 def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:
@@ -277,7 +255,7 @@ def _keep_in_memory(
     extents = tuple(extent_in_memory(artifact) for artifact in artifacts)
     size = sum(extent.bytes for extent in extents)
     if task.keep:
-        from gravel.pipeline.store.identifying import identify
+        from gravel.pipeline.store.identity import identify
 
         with spans.take("digest", size):
             names = tuple(identify(artifact, task.machine.threads) for artifact in artifacts)

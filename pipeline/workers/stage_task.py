@@ -12,7 +12,7 @@ from gravel.stages.stage import Extent, Machine, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.publishing import Prepared
+    from gravel.pipeline.store.folder import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifact import Json
 
@@ -22,14 +22,13 @@ class StageTask:
     """A stage run with everything decided, ready to travel.
 
     `attempt` counts how often it was submitted. `inputs` holds artifact ids by slot; those that start with
-    `recipe:` are nowhere but in workers' memory. `resident` has the worker slots that have an input in
-    memory, `addresses` the address of the nearest of them (None for the stage's own), and `records` the
-    records of inputs that the run has not published yet. `host` is the driver's: who runs elsewhere brings
-    its results to the disk itself. `rank_group` holds the addresses of the workers reserved for
-    `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where stages run in
-    the driver's process. `contents` has the digests of the files that the recipe names, by location. With
-    `in_memory` the result stays in the worker's memory and is written behind it. `device_bytes` are what the
-    stage states it needs of its GPU.
+    `recipe:` are of results that are not kept. `records` has the records of inputs that lie in files and are
+    not published; what it lacks is in the cache, or in the worker's memory only. `host` is the driver's: who
+    runs elsewhere brings its results to the disk itself. `rank_group` holds the addresses of the workers
+    reserved for `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where
+    stages run in the driver's process. `contents` has the digests of the files that the recipe names, by
+    location. With `in_memory` the result stays in the worker's memory and is written behind it.
+    `device_bytes` are what the stage states it needs of its GPU.
     """
 
     key: str
@@ -44,7 +43,6 @@ class StageTask:
     keep: bool
     scratch: Path
     log: Path | None
-    resident: Mapping[str, tuple[str, ...]]
     records: Mapping[str, ArtifactRecord] = field(default_factory=dict)
     host: str = ""
     rank_group: tuple[str, ...] = ()
@@ -54,7 +52,6 @@ class StageTask:
     on_device: bool = False
     profile: bool = False
     device_bytes: int = 0
-    addresses: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,10 +61,9 @@ class StageOutcome:
     `state` is "computed", "failed", "damaged" (input `artifact` could not be read; `failure` says why),
     "out_of_memory" or "lost" (a worker that it relied on died). Times are seconds since the epoch and
     seconds; peaks are bytes above the idle worker. `prepared` are outputs that the driver has to publish;
-    with `behind` they follow in a `Written`. `copied` are inputs that are in this worker's memory now, too.
-    `spans` are those of `gravel.pipeline.workers.spans`; `compile_seconds` went by while kernels compiled,
-    those of `compiled` anew. `remarks` are what the stage has to say of its result, and `parts` tells how
-    many parts of it were cached.
+    with `behind` they follow in a `Written`. `spans` are those of its time;
+    `compile_seconds` went by while kernels compiled, those of `compiled` anew. `remarks` are what the stage
+    has to say of its result, and `parts` tells how many parts of it were cached.
     """
 
     key: str
@@ -88,7 +84,6 @@ class StageOutcome:
     parts: str = ""
     prepared: tuple[Prepared, ...] = ()
     behind: bool = False
-    copied: tuple[str, ...] = ()
     spans: tuple[Json, ...] = ()
     compile_seconds: float = 0.0
     compiled: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Results that are in memory are written to the cache behind the stages that follow."""
+"""Results that are in memory are written to files behind the stages that follow."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.workers.failure import explain_error
-from gravel.pipeline.workers.protocol import Written
-from gravel.pipeline.workers.spans import Spans
-from gravel.pipeline.workers.stage_log import StageLog
+from gravel.pipeline.records.profile import Spans
+from gravel.pipeline.workers.failure import StageLog, explain_error
+from gravel.pipeline.workers.protocol import Readable, Written
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.write_threads import WriteThreads
+    from gravel.pipeline.store.sink import WriteThreads
     from gravel.pipeline.workers.stage_task import StageTask
     from gravel.stages.artifact import Artifact
 
 AT_ONCE = 8
-"""Results that are written at the same time. One set of threads writes the shards of all, the oldest first: a
-result of 128 MiB has two or three for 16 threads. What each does besides (metadata, waiting for the disk) is
-hidden behind the shards of the others."""
+"""Results that are written at the same time. One set of threads writes the arrays of all, the oldest first.
+What each does besides (metadata, waiting for the disk) is hidden behind the arrays of the others."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class _Result:
     task: StageTask
     artifacts: tuple[Artifact, ...]
     ids: tuple[str, ...]
-    tell: Callable[[Written], None]
+    tell: Callable[[Readable | Written], None]
 
 
 class Stopped(Exception):
@@ -58,9 +56,12 @@ class WriteBehind:
         task: StageTask,
         artifacts: tuple[Artifact, ...],
         ids: tuple[str, ...],
-        tell: Callable[[Written], None],
+        tell: Callable[[Readable | Written], None],
     ) -> None:
-        """Write the result of a task soon; `tell` gets the end of it, in another thread."""
+        """Write the result of a task soon; `tell` gets a `Readable` and a `Written`, in another thread.
+
+        What is not kept is written for other workers of this run only, and has no id before it is.
+        """
         with self._changed:
             self._unwritten += 1
             if len(self._threads) < min(AT_ONCE, self._unwritten):
@@ -71,7 +72,7 @@ class WriteBehind:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Write nothing meanwhile; chunks that threads have already are written."""
+        """Write nothing meanwhile; pieces that threads have already are written."""
         with self._changed:
             if not self._pauses:
                 self._pause_began = time.time()
@@ -137,7 +138,7 @@ class WriteBehind:
             idle.close()  # a process that ends waits for threads
 
     def _shared_threads(self) -> WriteThreads:
-        from gravel.pipeline.store.write_threads import WriteThreads
+        from gravel.pipeline.store.sink import WriteThreads
 
         with self._changed:
             if self._write_threads is None:
@@ -151,10 +152,17 @@ class WriteBehind:
         began = time.time()
         try:
             with task.cache.writer(
-                task.run, durable=durable, before_each=self._wait, threads=self._shared_threads()
+                task.run,
+                durable=durable,
+                passing=not task.keep,
+                before_each=self._wait,
+                threads=self._shared_threads(),
             ) as writer:
                 pairs = zip(result.artifacts, result.ids, strict=True)
-                prepared = tuple(writer.prepare(artifact, name) for artifact, name in pairs)
+                prepared = tuple(
+                    writer.prepare(artifact, name if task.keep else None) for artifact, name in pairs
+                )
+                result.tell(Readable(task.key, task.attempt, prepared))
         except Stopped:
             raise
         except Exception as error:

@@ -41,10 +41,10 @@ class EncodingSizes:
         return min(self.vertices, ROWS_AT_ONCE), min(self.arcs, max(ARCS_AT_ONCE, self.vertices))
 
     def host_range_bytes(self) -> int:
-        """Bytes of a range on the host: its columns, its bytes, and what each row takes."""
+        """Bytes of a range that is encoded on the host, and what each row takes."""
         rows, arcs = self._range()
         row_bytes = max(each.memory.host_row for each in layouts_of(self.codec))
-        return self.width * arcs + self.made_bytes(rows, arcs) + row_bytes * rows
+        return self.made_bytes(rows, arcs) + row_bytes * rows
 
     def range_bytes(self) -> int:
         """Bytes of a range on the device."""

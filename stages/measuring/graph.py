@@ -69,17 +69,17 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
         raise StageError(refused[0], hint=refused[1])
     permutation, notes, beside = permutation_of(stored), [], 0
     if isinstance(stored, Partition) or getattr(stored, "subgraphs", None) is not None:
+        copies = 2 if isinstance(stored, CompressedGraph) else 1  # its subgraphs are there as well
         stored = _put_together(stored, permutation)
         notes.append("the ranks' subgraphs were put together again")
-        beside = sizes_of(stored).decoded + 8 * stored.vertex_count  # the subgraphs, which are there as well
+        beside = copies * sizes_of(stored).decoded + 8 * stored.vertex_count
     if not isinstance(stored, CompressedGraph):
         stored = turned_on_host(replace(stored, weights=None), direction)
     where = "decoded"
     if machine.backend == "cuda" and not parameters.of_paths:
         # What the plan leaves for pinned rows.
-        sizes, n = sizes_of(stored), stored.vertex_count
-        taken = beside + (sizes.encoded or sizes.decoded) + (0 if permutation is None else permutation.nbytes)
-        free = machine.host_memory - host_bytes(taken, n, sources_asked(parameters, n))
+        n = stored.vertex_count
+        free = machine.host_memory - beside - host_bytes(n, sources_asked(parameters, n))
         where = where_searched(stored, "auto", machine.device_memory, max(0, free))
     if where in ("split", "streamed"):
         return _elsewhere(stored, permutation, where, machine, notes)

@@ -14,13 +14,10 @@ COMPILED = 126 << 20
 it does."""
 
 
-def host_bytes(graph: int, vertices: int, sources: int) -> int:
-    """State what searches from so many sources take on the host beside what is pinned or made there.
-
-    `graph` are the bytes of the graph as it is stored.
-    """
+def host_bytes(vertices: int, sources: int) -> int:
+    """State what searches from so many sources take on the host beside rows that are pinned or made there."""
     # A checkpoint copies the sums of the sources twice.
-    return COMPILED + graph + 8 * vertices + (64 + 2 * 32) * sources
+    return COMPILED + 8 * vertices + (64 + 2 * 32) * sources
 
 
 def sources_asked(parameters: CentralityParameters, vertices: int) -> int:

@@ -50,17 +50,18 @@ def _sizes(graph: Extent) -> Sizes:
 
 
 def _made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
-    """State what columns take on the host that are no part of the graph as it is stored."""
+    """State what rows take that are made on the host, and the stream that they are decoded from."""
+    encoded = graph.kind == "CompressedGraph"
     if graph.normal_arcs is not None or graph.kind == "Partition":
         # A compressed partition is decoded, then put together.
-        return (2 if graph.kind == "CompressedGraph" else 1) * sizes.decoded + 8 * graph.vertices
-    return sizes.decoded if decoded and graph.kind == "CompressedGraph" else 0
+        return (2 if encoded else 1) * sizes.decoded + 8 * graph.vertices
+    return sizes.decoded + graph.bytes if decoded and encoded else 0
 
 
 def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
     n, outputs, sizes = graph.vertices, _outputs(graph.vertices, sources), _sizes(graph)
     width = sizes.width
-    results = host_bytes(graph.bytes, n, sources)
+    results = host_bytes(n, sources)
     if machine.backend == "cuda":
         results += _made_on_host(graph, sizes, decoded=False)
         refusal = _too_little(parameters, least_device_bytes(n, width))
@@ -116,7 +117,7 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
     # Rows of predecessors, and the tails of arcs that they are made of.
     back, tails = (rows, TURNING + width * graph.arcs) if graph.directed else (0, 0)
     # Sources, values, and the sums of a checkpoint, copied twice; or arcs are sorted by their edges.
-    results = BETWEENNESS_COMPILED + graph.bytes + back + 8 * n + 16 * n
+    results = BETWEENNESS_COMPILED + back + 8 * n + 16 * n
     results += EDGES * size if of_edges else 24 * n
     if machine.backend == "cuda":
         results += _made_on_host(graph, sizes, decoded=of_edges)

@@ -81,12 +81,8 @@ class DeviceSizes:
 
     def arcs_at_once(self, room: int) -> int:
         """Count the arcs of a range, at most, for so many bytes; 0 where the device is no place for them."""
-        arcs = RANGE_ARCS
-        while arcs >= LEAST_ARCS:
-            if self._bytes_of(arcs) <= room:
-                return arcs
-            arcs //= 2
-        return 0
+        halves = (RANGE_ARCS >> times for times in range((RANGE_ARCS // LEAST_ARCS).bit_length()))
+        return next((arcs for arcs in halves if self._bytes_of(arcs) <= room), 0)
 
     def least_bytes(self) -> int:
         """Give the bytes of the smallest ranges, or of the whole graph if that is smaller."""

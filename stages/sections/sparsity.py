@@ -23,10 +23,10 @@ ARCS_OF_A_BLOCK_ROW = 1 << 16
 """Arcs counted in a row of blocks at most: 700 for each block on average, which decides between 15 shades."""
 
 WHOLE = 1 << 21
-"""Arcs up to which all are read at once: rows of blocks share chunks, and each is unpacked but once."""
+"""Arcs up to which all are read at once."""
 
 PIECES = 8
-"""Ranges that a sample is taken in, so that it reads few chunks and yet spreads over the whole row."""
+"""Ranges that a sample is taken in, so that it reads few pieces and yet spreads over the whole row."""
 
 
 def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.layouts.parts import ROOM
-from gravel.kernels.placement.pinned import PIECE_BYTES
 from gravel.kernels.placement.plan import BUFFERS, DoesNotFit, Limits, Plan, Sizes, row_search_bytes
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
@@ -53,6 +52,10 @@ COMPILED_ORDERING = 16 << 20
 of a layout, and to be there at all (48 MiB where they are in the cache on disk); then statistics of an
 order."""
 
+OFFSETS_BYTES, RANK_BYTES = 20, 28
+"""Per vertex of a partition: row offsets of the whole graph as they are counted; labels of a rank before they
+are joined, and its queue."""
+
 SEARCH_BYTES_PER_ARC = 16
 """Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends,
 and those that are left of them when each end counts once; measured at 8 to 12."""
@@ -80,10 +83,12 @@ STATISTICS_BYTES = 24
 class _Parts:
     """What a traversal's memory is made of, in bytes."""
 
-    offsets: int
+    offsets: int  # that are made, as are `rows`: those of a graph of columns are mapped
+    rows: int
     columns: int  # or the stream of rows that are searched as they are
     decoding: int  # of a compressed graph, beside its rows as they are searched
     labels: int  # of one search
+    bitmaps: int  # three of them
     workspace: int  # of a search on the CPU
     on_device: int  # of a search on the device, beside the rows
     bringing: int  # on the device when a search is over: what brings its labels back
@@ -114,9 +119,7 @@ def estimate(
     need = _estimate(parameters, graph, machine)
     labels = replace(need.outputs[0], directed=read.directed, direction=parameters.direction)
     need = replace(need, outputs=(labels, *need.outputs[1:]))
-    # A GPU copies rows that stay in memory.
-    kept = 0 if backend_of_search(parameters, machine) == "cpu" else graph.bytes
-    need = with_turning(need, read, parameters.direction, compiled=COMPILED_BFS, kept=kept)
+    need = with_turning(need, read, parameters.direction, compiled=COMPILED_BFS)
     refusal = directed_refusal(parameters, graph.directed)
     return replace(need, refusal=refusal) if refusal else need
 
@@ -129,17 +132,18 @@ def _estimate(parameters: TraverseParameters, graph: Extent, machine: Machine) -
     whole = _parts(parameters, graph, machine, encoded=_searched_encoded(parameters, graph))
     if _is_split(graph):
         bfs = parameters.algorithm == "bfs"
-        # Ranks on workers read the partition once more, and bring labels back several searches at a time.
+        # Ranks on workers decode their part once more, and bring labels back several searches at a time.
         # Components of a compressed one are found where it was decoded.
         ranked = graph.kind == "Partition" or bfs
         gang = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
         ranks = max(1, gang)
         labels = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
-        loaded, carried = graph.bytes + 48 * graph.vertices, _carried(graph, bfs)
+        decoded = graph.bytes if graph.kind == "CompressedGraph" else 0
         compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
-        working = max(carried, gang and (loaded + carried) // ranks + labels)
-        host = compiled + loaded + whole.after + working
-        each = gang and compiled + (loaded + carried + labels) // ranks
+        searching = RANK_BYTES * graph.vertices + _carried(graph, bfs)
+        working = max(searching, gang and (decoded + searching) // ranks + labels)
+        host = compiled + decoded + OFFSETS_BYTES * graph.vertices + whole.after + working
+        each = gang and compiled + (decoded + searching + labels) // ranks
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
         if on_gpus and bfs and not graph.striped:
             need = Need(host, 0, outputs, gang=gang, each_host_bytes=each)
@@ -287,18 +291,17 @@ def _sizes(parameters: TraverseParameters, graph: Extent, whole: _Parts) -> Size
 def _need(parts: _Parts, plan: Plan, outputs: tuple[Extent, ...]) -> Need:
     if parts.backend == "cpu":
         if plan.placement == "streamed":
-            # Three bitmaps, labels before they are mapped back, and what encoded rows are counted with.
-            workspace = parts.offsets // 16 + parts.after + parts.counting_in_parts
+            # Bitmaps, labels before they are mapped back, and what encoded rows are counted with.
+            workspace = parts.bitmaps + parts.after + parts.counting_in_parts
             workspace += parts.decoding if parts.encoded else 0
             # Of buffers that are larger than the rows, the rest is never written to.
             buffers = min(plan.host_bytes, BUFFERS * parts.columns)
             return Need(parts.compiled + parts.offsets + buffers + workspace, 0, outputs)
         working = max(parts.decoding, parts.workspace + parts.after + max(parts.counting, parts.ordering))
-        return Need(parts.compiled + parts.offsets + parts.columns + working, 0, outputs)
+        return Need(parts.compiled + parts.offsets + parts.rows + working, 0, outputs)
     if plan.placement == "device":
-        csr = parts.offsets + parts.columns
-        later = parts.after + max(parts.counting, 2 * csr if parts.ordering else 0)
-        host = parts.compiled + max(csr + parts.decoding, parts.offsets + later)
+        later = parts.after + max(parts.counting, parts.ordering)
+        host = parts.compiled + parts.offsets + max(parts.rows + parts.decoding, later)
         return Need(host, plan.device_bytes, outputs)
     counting = parts.counting_in_parts if plan.placement == "streamed" else parts.counting
     host = parts.compiled + 2 * parts.offsets + plan.host_bytes + parts.decoding + parts.after + counting
@@ -327,20 +330,23 @@ def _parts(
     counting = (STATISTICS_BYTES * n + (csr if backend == "cuda" else 0)) if parameters.statistics else 0
     # The graph in its first numbering, and in its own again.
     ordering = 2 * csr if parameters.statistics and graph.kind == "Ordering" else 0
-    columns, decoding = width * m, graph.bytes if graph.kind == "CompressedGraph" else 0
-    # Rows that are decoded on a GPU lie there encoded first.
-    uploading = 0 if encoded else decoding
+    columns, offsets, rows, decoding, uploading = width * m, 0, 0, 0, 0
+    if graph.kind == "CompressedGraph":
+        # The stream is copied, and decoded from there; rows that a GPU decodes lie there encoded first.
+        decoding = max(0, graph.bytes - 8 * n)
+        offsets, rows, uploading = 8 * n, columns, graph.bytes
     if encoded:
-        # Degrees before they are summed up, a part of the stream as it is read, and the rows decoded for
-        # statistics.
-        columns = max(0, graph.bytes - 8 * n)
-        decoding = 8 * n + min(columns, PIECE_BYTES)
+        # Degrees before they are summed up, and the rows decoded for statistics.
+        columns = rows = decoding
+        decoding, uploading = 8 * n, 0
         counting += csr if counting and backend == "cpu" else 0
     return _Parts(
-        offsets=(16 if encoded else 8) * n,
+        offsets=offsets,
+        rows=rows,
         columns=columns,
         decoding=decoding,
         labels=labels,
+        bitmaps=n // 2,
         # First neighbours, the queue, its arc sums of which a frontier fills part, three bitmaps.
         workspace=((2 * width + 4) * n if bfs else 0) + batch * labels,
         on_device=0 if backend == "cpu" else device_bytes(parameters, graph, columns if encoded else None),

@@ -280,16 +280,16 @@ def _label_bytes(parameters: TraverseParameters, vertices: int) -> int:
 
 
 def _beside_rows(parameters: TraverseParameters, graph: Extent) -> int:
-    """Count what a search takes in host memory beside columns and weights."""
-    n = graph.vertices
+    """Count what a search takes in host memory beside columns and weights; offsets that are decoded."""
+    n, encoded = graph.vertices, _encoded(graph)
     back = (2 * width_of(n) + 8) * n if graph.kind != "Graph" else 0
-    return COMPILED + 8 * n + 2 * _label_bytes(parameters, n) + back + _encoded(graph)
+    return COMPILED + 2 * _label_bytes(parameters, n) + back + encoded + (8 * n if encoded else 0)
 
 
 def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    """State the graph, the queues and labels of one search, and those that are kept."""
+    """State the queues and labels of one search, those that are kept, and rows that are decoded or pinned."""
     read = inputs["input"][0]
     graph = turned_extent(read, parameters.direction)
     n, m, count = graph.vertices, graph.arcs, stored_searches(parameters, graph.vertices)
@@ -317,14 +317,14 @@ def estimate(
         plan = plan_rows(parameters, _sizes(parameters, graph, machine), Limits(), backend)
         if parameters.device_memory is not None or parameters.host_memory is not None:
             refusal = refusal or (str(error), error.hint)
-    host = _beside_rows(parameters, graph) + (width_of(n) + WEIGHT_BYTES) * m
+    host, rows = _beside_rows(parameters, graph), (width_of(n) + WEIGHT_BYTES) * m
+    if _encoded(graph) or plan.placement == "pinned":
+        host += rows
     if plan.placement == "host":
         host += WORKSPACE_BYTES * n
         if not graph.directed and parameters.strategy != "dijkstra":
             # Delta-stepping may search rows in the order of weights from the second source on.
-            host += COMPILED_ORDERED + (width_of(n) + WEIGHT_BYTES) * m
-    elif plan.placement == "pinned":
-        host += WEIGHT_BYTES * m
+            host += COMPILED_ORDERED + rows
     need = Need(
         host_bytes=host,
         device_bytes=plan.device_bytes,

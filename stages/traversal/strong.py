@@ -67,7 +67,7 @@ def prepared_strong(
 def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    """State both rows, what making those of predecessors takes, and what finding the components takes."""
+    """State what making the rows of predecessors takes, and what finding the components takes."""
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = width_of(n)
@@ -78,15 +78,15 @@ def estimate(
     split = graph.normal_arcs is not None
     refusal = "; ".join(without_whole_rows("Partition" if split else graph.kind) or ())
     rows = 8 * n + width * m
-    # Of encoded rows the bytes are there until they are decoded, before anything else is, and once more where
-    # zeros are appended to them.
+    # Encoded rows are copied and decoded before anything else is there.
     encoded = graph.bytes if graph.kind == "CompressedGraph" else 0
+    decoded = rows if encoded else 0
     compiled = COMPILED_DECODING if encoded else COMPILED
     back = (2 * width + 8) * n if graph.kind in ("Ordering", "CompressedGraph") else 0
     if backend_of_search(parameters, machine) == "cuda":
         making = rows + building_bytes(n, m, m, width) + 16 * m if graph.directed else 0
         on_device = rows + max(2 * encoded, making, rows + device_bytes(n, m, width))
-        host = max(rows, encoded + 8 * n) + width * n + back
+        host = max(decoded, encoded) + width * n + back
         return Need(compiled + host, on_device, outputs, refusal=refusal)
     if parameters.strategy in ("auto", "tarjan"):
         working = (TARJAN_BYTES + 4 * width) * n
@@ -94,4 +94,4 @@ def estimate(
         # The ends of arcs are there until the rows of predecessors are.
         making = rows + width * m if graph.directed else 0
         working = max(making, rows + (FORWARD_BACKWARD_BYTES + 4 * width) * n)
-    return Need(compiled + rows + max(2 * encoded, working) + back, 0, outputs, refusal=refusal)
+    return Need(compiled + decoded + max(encoded, working) + back, 0, outputs, refusal=refusal)

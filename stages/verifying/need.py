@@ -28,8 +28,7 @@ COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
 
 PATH_BYTES = 24
-"""Per vertex of `gravel.kernels.verify.sssp` beside labels: offsets, distances as 64 bits, levels, and marks
-of several rules."""
+"""Per vertex of `gravel.kernels.verify.sssp`: distances as 64 bits, levels, and marks of several rules."""
 
 STRONG_BYTES, STRONG_BYTES_PER_ARC = 49, 8
 """Of `gravel.kernels.verify.strong_components` per vertex beside what weak components take: labels of 64
@@ -63,19 +62,19 @@ class Checked:
 
     @property
     def host_bytes(self) -> int:
-        """What checks on the CPU take: the graph and the labels of one search.
+        """What checks on the CPU take beside graph and labels, of one search at a time.
 
-        A search: its distances and predecessors as read, levels or marks, and two tests. Components: labels,
-        their own union-find, the vertices' numbers, the labels' labels and two tests.
+        A search: distances as 32 bits or levels, and three tests. Components: the vertices' numbers, the
+        labels' labels and two tests, later their own union-find.
         """
-        n, predecessor = self.vertices, 4 if self.vertices < 1 << 31 else 8
+        n = self.vertices
         if self.weighted:
-            return COMPILED + (8 + predecessor + PATH_BYTES) * n + (self.width + 4) * self.arcs
-        search = n * (4 + predecessor + 4 + 2)
-        components = n * (4 * self.width + 2)
+            return COMPILED + PATH_BYTES * n
+        search = n * (4 + 3)
+        components = n * (2 * self.width + 2)
         if self.strong:
             components += (STRONG_BYTES_PER_ARC + 2 * self.width) * self.arcs + STRONG_BYTES * n
-        return COMPILED + 8 * n + self.width * self.arcs + (search if self.searches else components)
+        return COMPILED + (search if self.searches else components)
 
     def planned(self, room: int) -> Batch | None:
         """Choose what is on a device at once within `room` bytes; None where it does not fit."""
@@ -99,8 +98,7 @@ def estimate(
     direction = traversal.direction
     searched = turned_extent(graph, direction)
     need = _need(parameters, searched, traversal, machine)
-    kept = searched.bytes if need.device_bytes else 0
-    return with_turning(need, graph, direction, compiled=COMPILED, kept=kept)
+    return with_turning(need, graph, direction, compiled=COMPILED)
 
 
 def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machine: Machine) -> Need:

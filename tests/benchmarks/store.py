@@ -25,7 +25,7 @@ import zarr
 from numpy.typing import NDArray
 
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.disk import Disk
+from gravel.pipeline.store.committer import Disk
 from gravel.stages.artifacts import Graph
 
 ROUNDS = 3

@@ -26,10 +26,10 @@ from types import SimpleNamespace
 import numpy
 from numpy.typing import NDArray
 
-from gravel.pipeline.store import write_threads
+from gravel.pipeline.store import sink
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.disk import Disk
-from gravel.pipeline.store.identifying import identify
+from gravel.pipeline.store.committer import Disk
+from gravel.pipeline.store.identity import identify
 from gravel.pipeline.workers.protocol import Written
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifact import Artifact
@@ -142,7 +142,7 @@ def main() -> None:
         (root / "data").mkdir()
         print(f"{folder}: {cores} cores; the disk takes {write_rate(root) / 1e9:.1f} GB/s", flush=True)
         for threads in asked.threads:
-            write_threads.MOST = threads
+            sink.MAX_DIGESTERS = threads
             alone = min(write(root, made, ids) for _ in range(asked.rounds))
             size = sum(cache_bytes(artifact) for artifact in made) / 1e9
             told = (

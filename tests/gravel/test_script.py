@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.workers.without_main import WORKER, start_without_main
+from gravel.pipeline.workers.settings import WORKER, start_without_main
 from tests.gravel.test_run import WORKFLOW
 
 SCRIPT = """

@@ -307,3 +307,23 @@ def test_what_reading_raises_is_raised():
     assert [next(parts)[0], next(parts)[0]] == [0, 1]
     with pytest.raises(OSError, match="gone"):
         next(parts)
+
+
+def test_the_oldest_copies_leave_a_gpu_first_and_go_with_the_hosts() -> None:
+    from gravel.kernels.placement.device_copies import DeviceCopies
+
+    class There:
+        nbytes = 40
+
+    copies = DeviceCopies()
+    copies.budget = 100
+    hosts = [numpy.zeros(5) for _ in range(3)]
+    assert all(copies.keep(host, There()) for host in hosts)
+    assert [copies.find(host) is not None for host in hosts] == [False, True, True]
+    assert copies.bytes == 80
+    copies.make_room(50)
+    assert [copies.find(host) is not None for host in hosts] == [False, False, True]
+    hosts.pop()
+    assert copies.bytes == 0
+    copies.budget = 10
+    assert not copies.keep(hosts[0], There())

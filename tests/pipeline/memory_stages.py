@@ -15,6 +15,7 @@ from gravel.pipeline.core.errors import Location
 from gravel.pipeline.plan.model import InputRef, StageRun
 from gravel.stages.artifact import Json
 from gravel.stages.artifacts import Graph, Measurement
+from gravel.stages.rank_group import RankContext
 from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
 from tests.pipeline.tiny_stages import Tiny, mark
 
@@ -75,16 +76,30 @@ def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measuremen
         offsets = numpy.asarray(inputs[0].row_offsets)
         os.truncate(inputs[0].row_offsets.folder / "c" / "0", 4096)
         offsets.sum()
-    found: list[Json] = [
-        {
-            "type": type(each.row_offsets).__name__,
-            "sum": int(numpy.asarray(each.row_offsets).sum()),
-            "writes": bool(getattr(getattr(each.row_offsets, "flags", None), "writeable", True)),
-            "process": os.getpid(),
-            "host": socket.gethostname(),
-        }
-        for each in inputs
-    ]
+    return measured([seen(None, each) for each in inputs])
+
+
+def seen(rank: RankContext | None, each: Graph) -> Json:
+    """Say what an input is, and where it was read."""
+    return {
+        "type": type(each.row_offsets).__name__,
+        "sum": int(numpy.asarray(each.row_offsets).sum()),
+        "writes": bool(getattr(getattr(each.row_offsets, "flags", None), "writeable", True)),
+        "process": os.getpid(),
+        "host": socket.gethostname(),
+    }
+
+
+def look_as_ranks(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measurement:
+    """Note what the first input is for two ranks."""
+    if parameters.cut and not Path(parameters.cut).exists():
+        Path(parameters.cut).touch()
+        os.truncate(inputs[0].row_offsets.folder / "c" / "0", 4096)
+    return measured(context.rank_group(seen, [inputs[0]] * 2))
+
+
+def measured(found: list[Json]) -> Measurement:
+    """Return what was found as a result."""
     return Measurement(
         algorithm="none",
         strategy="none",
@@ -107,6 +122,17 @@ def _look_need(parameters: Sized, extents: Any, machine: Machine) -> Need:
 GRAPHS = Slot(("Graph",), "numbers", many=True)
 FILL = Stage("fill", 1, "Fills.", Sized, {"inputs": GRAPHS}, ("Graph",), fill, _need)
 LOOK = Stage("look", 1, "Looks.", Sized, {"inputs": GRAPHS}, ("Measurement",), look, _look_need)
+RANKS = Stage(
+    "look_as_ranks",
+    1,
+    "Looks.",
+    Sized,
+    {"inputs": GRAPHS},
+    ("Measurement",),
+    look_as_ranks,
+    _look_need,
+    ranks=lambda parameters: 2,
+)
 FOREIGN = Stage(
     "foreign",
     1,

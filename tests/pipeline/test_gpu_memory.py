@@ -1,8 +1,7 @@
-"""Results that a GPU made stay there, and another process of the host gets them from there."""
+"""Results that a GPU made stay there."""
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +12,6 @@ from gravel.pipeline.store.cache import Cache
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
-
-COUNT = 3 << 20
-
-
-def other_process(shared: Any, answers: Any) -> None:
-    """Read what the first process shares, on this process's own context of the GPU."""
-    from gravel.kernels.placement.device_copies import COPIES, on_device
-    from gravel.pipeline.workers.mapped import keep_on_device, read_field
-
-    COPIES.budget = 1 << 30
-    where, handles = shared
-    numbers = read_field(where, "row_offsets")[None]
-    there = keep_on_device(numbers, handles[None]) and COPIES.find(numbers) is not None
-    answers.put((there, int(on_device(numbers).sum()), int(numbers.sum())))
-
-
-def test_a_result_is_handed_from_process_to_process_on_the_gpu() -> None:
-    from gravel.kernels.placement.device_copies import COPIES, to_host
-    from gravel.pipeline.workers.mapped import confirm, share
-    from gravel.pipeline.workers.resident import keep_resident, release_resident
-    from tests.pipeline.memory_case import graph
-
-    COPIES.budget = 1 << 30
-    numbers = to_host(cupy.arange(COUNT))
-    assert COPIES.find(numbers) is not None
-    keep_resident(("shared",), (graph(numbers),))
-    where = share("shared")
-    handles = confirm("shared", where.serial, "row_offsets", True)
-    assert list(handles) == [None]
-    context = multiprocessing.get_context("spawn")
-    answers: Any = context.Queue()
-    child = context.Process(target=other_process, args=((where, handles), answers))
-    child.start()
-    total = COUNT * (COUNT - 1) // 2
-    assert answers.get(timeout=120) == (True, total, total)
-    child.join(60)
-    release_resident(("shared",))
 
 
 @pytest.mark.parametrize("count", [1, 1 << 10, 20 << 20])

@@ -146,7 +146,7 @@ def test_plan_and_run_leave_the_same_for_pinned_rows(monkeypatch: pytest.MonkeyP
     graph = skewed()
     sizes, n = sizes_of(graph), graph.vertex_count
     device = sizes.decoded + sizes.batch(FEWEST, encoded=False) - 1
-    rest = host_bytes(sizes.decoded, n, n)
+    rest = host_bytes(n, n)
     extent = Extent(kind="Graph", vertices=n, arcs=graph.arc_count, bytes=sizes.decoded)
     strict_cupy.install(monkeypatch)
     for less in (0, 1):

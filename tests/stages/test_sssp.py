@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from gravel.pipeline.store.fields import split
+from gravel.pipeline.store.layout import split
 from gravel.stages import compress, partition, paths, reorder, symmetrize, traverse, verify
 from gravel.stages.artifacts import EdgeList, Traversal
 from gravel.stages.compressing import weights as packing
@@ -364,8 +364,7 @@ def test_what_verification_states():
         verify.STAGE.estimate(verify.VerifyParameters(), {"graph": (graph,), "traversal": (each,)}, MACHINE)
         for each in (labels, replace(labels, weighted=True))
     )
-    # Weights, and of each vertex labels and what is made of them; a search takes offsets and 14 bytes.
-    assert paths.host_bytes - bfs.host_bytes == 4 * 4 + (8 + 4 + 24 - 22) * 4
+    assert paths.host_bytes - bfs.host_bytes == (24 - 7) * 4
 
 
 def test_results_of_own_stages_may_be_shortest_paths():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.scheduler import residency
-from gravel.pipeline.store.identifying import identify
+from gravel.pipeline.store.identity import identify
 from gravel.pipeline.workers import stage_run
 from gravel.stages.artifact import Artifact
 from tests.drills.gravel import PROGRAM, call_inside

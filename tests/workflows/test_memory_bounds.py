@@ -94,20 +94,20 @@ def test_results_in_memory_are_part_of_the_need(tmp_path: Path) -> None:
 
 def test_a_run_that_cannot_fit_is_refused_with_its_numbers(tmp_path: Path) -> None:
     text = all_stages_on("source: {rmat: {scale: 13}}", "rcm")
-    ran = gravel("run", tmp_path, text, "--cluster", "local", "--host-memory", "100MiB")
+    ran = gravel("run", tmp_path, text, "--cluster", "local", "--host-memory", "90MiB")
     assert ran.code == 2
     assert "this run cannot fit" in ran.errors
     named = re.findall(r"(\w+)\[?[\w=,]*\]? needs (\d+) MiB of host memory", ran.errors)
     sizes = [int(size) for _, size in named]
     assert 1 <= len(named) <= 3
     assert sizes == sorted(sizes, reverse=True)
-    assert min(sizes) > 100
+    assert min(sizes) > 90
     assert "split[ranks=1] needs" not in ran.errors
-    assert "100 MiB of host memory (--host-memory)" in ran.errors
+    assert "90 MiB of host memory (--host-memory)" in ran.errors
     assert "to make it fit" in ran.errors
     assert ran.record["cluster"] is None
     assert not ran.taken
-    assert gravel("plan", tmp_path, text, "--host-memory", "100MiB").code == 2
+    assert gravel("plan", tmp_path, text, "--host-memory", "90MiB").code == 2
     largest = max(stage["need"]["host"] for stage in ran.record["stages"])
     assert gravel("plan", tmp_path, text, "--host-memory", str(largest)).code == 0
 
@@ -142,8 +142,8 @@ def test_stages_at_once_stay_below_the_capacity(tmp_path: Path) -> None:
         "  graph: {stage: symmetrize, input: edges}\n"
         '  ordered: {stage: reorder, input: graph, method: random, seed: "${seed}"}\n'
     )
-    capacity = 260 * MIB
-    words = ("--cluster", "local", "--workers", "3", "--host-memory", "260MiB")
+    capacity = 200 * MIB
+    words = ("--cluster", "local", "--workers", "3", "--host-memory", "200MiB")
     ran = gravel("run", tmp_path, text, *words)
     within(ran, 6)
     for one in ran.taken:

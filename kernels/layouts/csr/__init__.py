@@ -14,6 +14,6 @@ CSR = Layout(
     cpu="gravel.kernels.layouts.csr.codec:CODEC",
     cuda="gravel.kernels.layouts.csr.codec:CODEC",
     arrays=("row_offsets", "column_indices"),
-    memory=EncodingMemory(compiled=14 << 20, host_row=24, device_row=0, more_per_arc=0, of_gaps=_none),
+    memory=EncodingMemory(compiled=14 << 20, host_row=16, device_row=0, more_per_arc=0, of_gaps=_none),
     costs=NOTHING,
 )

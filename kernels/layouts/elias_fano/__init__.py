@@ -23,5 +23,5 @@ ELIAS_FANO = Layout(
     cuda="gravel.kernels.layouts.elias_fano.cuda:CODEC",
     encoding_kernels=(("kernels/layouts/elias_fano/write.cu", {"VERTEX": "u32"}),),
     reading_kernels=(("kernels/layouts/read.cu", {"LAYOUT": "elias_fano", "VERTEX": "u32"}),),
-    memory=EncodingMemory(compiled=70 << 20, host_row=44, device_row=44),
+    memory=EncodingMemory(compiled=66 << 20, host_row=36, device_row=44),
 )

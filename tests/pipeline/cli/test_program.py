@@ -14,6 +14,7 @@ from gravel.pipeline.scheduler.run_events import RunEvents
 
 PROGRAM = """\
 import atexit, os, sys, threading, time
+from concurrent import futures
 from gravel.pipeline.cli import program
 
 class Late:
@@ -46,6 +47,11 @@ def test_it_waits_for_threads_that_a_process_waits_for() -> None:
     work = "threading.Thread(target=lambda: (time.sleep(0.3), print('thread'))).start()"
     idle = "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
     assert run("sys.exit(0)", f"{work}\n{idle}").stdout == "thread\nat exit\n"
+
+
+def test_a_pool_of_threads_that_nobody_closed_ends() -> None:
+    pool = "pool = futures.ThreadPoolExecutor(1)\npool.submit(int).result()"
+    assert run("sys.exit(0)", pool).returncode == 0
 
 
 def test_whoever_read_the_output_may_be_gone() -> None:

@@ -13,11 +13,10 @@ import pytest
 
 from gravel.pipeline.cli.run import profile_text
 from gravel.pipeline.progress.events import Event, Reporter
-from gravel.pipeline.records.profile import WHAT, brought, chrome_trace, profiles, whole_run
+from gravel.pipeline.records.profile import WHAT, chrome_trace, profiles, whole_run
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workers.hand_over import DISK, HOST, IPC
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome
 from tests.drills.gravel import PROGRAM, call_inside
@@ -62,34 +61,6 @@ def test_a_profile_accounts_for_a_stage(tmp_path, monkeypatch, cluster, in_memor
         assert whole.before["cluster"] > 0.3
     saved = json.loads((tmp_path / "runs" / record["run"] / "run.json").read_text())
     assert saved["spans"] == record["spans"]
-
-
-def test_a_profile_says_how_inputs_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
-    looks = (sized(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(2))
-    plan = plan_of(sized("a", FILL, count=MIB), *looks)
-    record = execute(plan, RunOptions(tmp_path, cluster="local", workers=2, profile=True)).record
-    assert brought(record) == {HOST: 1 << 20, IPC: 0}
-    assert "\nInputs that a worker did not have: 1 MiB from the host's memory." in profile_text(record)
-    other = next(one for one in profiles(record) if one.by_what["read"] > 0.0005 and one.key != "a")
-    assert other.by_what["compute"] >= 0.3
-    apart = execute(plan, RunOptions(tmp_path / "disk", cluster="inline", profile=True, resident_memory="0"))
-    assert brought(apart.record) == {DISK: 2 << 20}
-
-
-def test_what_was_brought_while_a_stage_ran_is_not_counted_twice() -> None:
-    span = {"began": 5.0, "bytes": 0}
-    stage = {
-        **{"key": "a", "state": "computed", "started": 5.0, "seconds": 3.0, "upstream": []},
-        **{"bytes": 1, "bytes_on_disk": 1},
-        "spans": [
-            {**span, "what": "read", "seconds": 0.5},
-            {**span, "what": "compute", "seconds": 2.0},
-            {**span, "what": "read", "seconds": 1.5, "within": "compute", "brought": {DISK: 7}},
-        ],
-    }
-    [one] = profiles({"stages": [stage]})
-    assert (one.by_what["read"], one.by_what["compute"], one.other) == (2.0, 0.5, 0.5)
 
 
 def test_a_run_without_it_measures_nothing(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster:
 
 def node(*, timed: bool = True) -> Any:
     stage = SimpleNamespace(ranks=None, is_timed=lambda parameters: parameters.timed)
-    run = SimpleNamespace(stage=stage, upstream=(), parameters=SimpleNamespace(timed=timed))
-    return SimpleNamespace(run=run, parameters=None, attempt=NONE_YET)
+    run = SimpleNamespace(stage=stage, parameters=SimpleNamespace(timed=timed))
+    return SimpleNamespace(run=run, sources=(), parameters=None, attempt=NONE_YET)
 
 
 def flexible(**more: Any) -> Need:

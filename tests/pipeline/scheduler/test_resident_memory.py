@@ -94,3 +94,16 @@ def test_inputs_in_memory_leave_too_little(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"c needs 190 B of host memory beside 24 B of inputs"):
         run(two_pairs(tmp_path / "marks", 190), tmp_path / "cache", 200)
     assert count(tmp_path / "marks", 1) == 0
+
+
+def test_what_need_not_run_is_not_refused(tmp_path: Path) -> None:
+    """The source of a cached result is too large for the memory that there is now."""
+    stages = [
+        stage_run("a", MAKE, value=1, keep=False, need=300),
+        stage_run("c", ADD, "a", value=3, need=50),
+    ]
+    assert run(plan_of(*stages), tmp_path, 500).exit_code == 0
+    outcome = run(plan_of(*stages, stage_run("d", MAKE, value=4, need=50)), tmp_path, 200)
+    assert outcome.exit_code == 0
+    states = {stage["key"]: stage["state"] for stage in outcome.record["stages"]}
+    assert (states["c"], states["d"]) == ("cached", "computed")

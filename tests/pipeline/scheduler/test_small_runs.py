@@ -83,7 +83,7 @@ def test_the_record_says_what_ran(tmp_path: Path) -> None:
         ("1x80GiB", {}, {"factors": "[8, 16]"}, "inline"),
         ("1x80GiB", {"cluster": "cuda"}, {}, "cuda"),
         ("1x80GiB", {"workers": 1}, {}, "cuda"),
-        ("1x80GiB", {"host_memory": "1GiB"}, {"scale": "22"}, "cuda"),
+        ("1x80GiB", {"host_memory": "512MiB"}, {"scale": "22"}, "cuda"),
         ("1x80GiB", {}, {"limit": ", time_limit: 1h"}, "cuda"),
         ("1x80GiB", {}, {"factors": str(list(range(1, MAX_GPU_RUNS)))}, "cuda"),
         ("1x80GiB", {"backend": "cpu"}, {}, "inline"),

@@ -12,10 +12,12 @@ from contextlib import contextmanager, suppress
 
 import pytest
 from blake3 import blake3
+from zstandard import ZstdDecompressor
 
-from gravel.pipeline.store.artifact_transfer import read_artifact_record
 from gravel.pipeline.store.bucket import open_bucket
-from gravel.pipeline.store.selecting import read_recipe
+from gravel.pipeline.store.identity import LeafDigest, root_of
+from gravel.pipeline.store.records import ArtifactRecord
+from gravel.pipeline.store.selection import read_artifact_record, read_recipe
 
 
 @contextmanager
@@ -39,20 +41,39 @@ def ask(address: str, path: str, data: bytes = b"", method: str = "PUT") -> byte
         return bytes(answer.read())
 
 
+def stored_record(url: str, artifact_id: str) -> ArtifactRecord:
+    """The record of an artifact in a store."""
+    text = open_bucket(url).get(f"artifacts/{artifact_id}.json")
+    assert text is not None
+    return read_artifact_record(text, artifact_id)
+
+
+def objects_of(record: ArtifactRecord) -> list[str]:
+    """Names of what a store holds of an artifact, besides its record: attributes, and pieces of arrays."""
+    digests = (stored.blake3 for objects in record.objects.values() for stored in objects)
+    return [f"data/{record.path.name}/{name}" for name in ("zarr.json", *digests)]
+
+
 def assert_whole(url: str) -> None:
     """Every record in the store leads to whole data, and every recipe to records."""
     target = open_bucket(url)
     ids = set()
     for name in target.names("artifacts"):
-        text = target.get(f"artifacts/{name}")
-        assert text is not None
-        record = read_artifact_record(text, name.removesuffix(".json"))
-        for file in record.files:
-            pieces = target.read(f"data/{record.path.name}/{file.path}")
-            assert pieces is not None
-            text = b"".join(pieces)
-            assert len(text) == file.size
-            assert file.blake3 in (None, blake3(text).hexdigest())
+        record = stored_record(url, name.removesuffix(".json"))
+        metadata = record.files[0]
+        attributes = target.get(f"data/{record.path.name}/{metadata.path}") or b""
+        assert (len(attributes), blake3(attributes).hexdigest()) == (metadata.size, metadata.blake3)
+        for array, root in record.roots.items():
+            leaves = LeafDigest()
+            for stored in record.objects.get(array, ()):
+                pieces = target.read(f"data/{record.path.name}/{stored.blake3}", stored.size)
+                assert pieces is not None
+                text = b"".join(pieces)
+                assert (len(text), blake3(text).hexdigest()) == (stored.size, stored.blake3)
+                content = ZstdDecompressor().decompress(text)
+                assert len(content) == stored.raw
+                leaves.update(memoryview(content))
+            assert root_of(leaves.finish()) == root
         ids.add(record.id)
     for name in target.names("recipes"):
         text = target.get(f"recipes/{name}")

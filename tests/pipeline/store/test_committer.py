@@ -17,13 +17,12 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.results import Results
-from gravel.pipeline.store import committer, disk
+from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.committer import Committed
-from gravel.pipeline.store.disk import Disk
+from gravel.pipeline.store.committer import Committed, Disk
 from gravel.pipeline.store.files import Draft
-from gravel.pipeline.store.publishing import publish
-from gravel.pipeline.store.recipe_locks import RecipeLocks
+from gravel.pipeline.store.folder import publish
+from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.writer import ArtifactWriter
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
@@ -167,7 +166,7 @@ def test_a_disk_that_fails_fails_what_is_not_on_it(tmp_path: Path, monkeypatch: 
 
 
 def test_without_one_wait_for_all_each_file_is_waited_for(tmp_path, each, monkeypatch) -> None:
-    monkeypatch.setattr(disk, "_syncfs", lambda: None)
+    monkeypatch.setattr(committer, "_syncfs", lambda: None)
     assert run(plan_of(stage_run("a", MAKE)), tmp_path).exit_code == 0
     assert len(each) > 5
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gravel.pipeline.core.hashing import digest
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.content import LEAF_BYTES, ArrayContent, LeafDigest, artifact_id, root_of
+from gravel.pipeline.store.identity import ArrayContent, LeafDigest, artifact_id, root_of
+from gravel.pipeline.store.layout import LEAF_BYTES
 from gravel.stages.artifacts import Measurement, Partition, Traversal
 from tests.pipeline.samples import graph
 

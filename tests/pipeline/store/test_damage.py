@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.faults import find_fault
+from gravel.pipeline.store.reader import find_fault
 from gravel.pipeline.store.records import RECORD_FORMAT, ArtifactRecord, BrokenRecord, seal, unseal
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Traversal

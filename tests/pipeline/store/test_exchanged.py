@@ -9,8 +9,8 @@ import pytest
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.content import LEAF_BYTES
-from gravel.pipeline.store.faults import find_fault
+from gravel.pipeline.store.layout import LEAF_BYTES
+from gravel.pipeline.store.reader import find_fault
 from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
 from gravel.stages.artifacts import EdgeList, Traversal
 

@@ -10,7 +10,7 @@ import pytest
 from blake3 import blake3
 
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.faults import find_fault
+from gravel.pipeline.store.reader import find_fault
 from gravel.pipeline.store.records import ArtifactRecord, seal, unseal
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Partition, Traversal

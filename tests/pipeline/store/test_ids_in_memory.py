@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.identifying import identify
+from gravel.pipeline.store.identity import identify
 from gravel.stages.artifacts import EdgeList
 from tests.pipeline.memory_case import graph
 

@@ -12,9 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.content import LEAF_BYTES
-from gravel.pipeline.store.layout import Layout
-from gravel.pipeline.store.record_types import ITEMSIZE
+from gravel.pipeline.store.layout import ITEMSIZE, LEAF_BYTES, Layout
 from gravel.stages.artifacts import Traversal
 
 MIB = 1 << 20

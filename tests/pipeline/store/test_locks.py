@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.leases import Lease, holder
-from gravel.pipeline.store.recipe_locks import RecipeLocks
+from gravel.pipeline.store.leases import Lease, RecipeLocks, holder
 
 ROOT = Path(__file__).resolve().parents[3]
 HOLDER = """

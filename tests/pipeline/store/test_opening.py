@@ -12,9 +12,8 @@ import pytest
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store import descriptors, opening
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.descriptors import ForeignLink, NoFolder, Obstacle, create, enter
+from gravel.pipeline.store.descriptors import ForeignLink, NoFolder, Obstacle, create, enter, make_folder
 from gravel.pipeline.store.files import LocalFiles
-from gravel.pipeline.store.obstacles import make_folder
 from gravel.pipeline.store.opening import Foreign, find_missing, names_in, open_file, read_file, stated
 from tests.pipeline.other_user import OTHER, group, needs_root
 from tests.pipeline.samples import graph, publish

@@ -1,4 +1,4 @@
-"""No file outside the store names a path of the cache: `gravel.pipeline.store.paths` does."""
+"""No file outside the store names a path of the cache: `gravel.pipeline.store.folder` does."""
 
 from __future__ import annotations
 

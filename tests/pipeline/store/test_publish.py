@@ -160,7 +160,7 @@ def test_a_full_disk_is_told_and_costs_nothing_that_was_published(tmp_path, monk
         "gravel.pipeline.store.sink.write_at",
         "os.fsync",
         "gravel.pipeline.store.sink.sync_file",
-        "gravel.pipeline.store.writer._write",
+        "gravel.pipeline.store.writer.write_file",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(target, full_disk)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.gc.collection import collect, sweep
+from gravel.pipeline.gc.collection import collect
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import RECORD_FORMAT, seal, unseal
 from tests.pipeline.samples import equal, graph, provenance, publish, recipe
@@ -71,6 +71,6 @@ def test_a_result_takes_the_place_of_one_of_an_older_format(tmp_path):
     make_older(cache := Cache(tmp_path, lambda message: None))
     new = publish(cache, graph())
     assert (new.id, cache.look_up(recipe().digest).outputs) == (old.id, (old.id,))
-    sweep(cache, orphans=True)
+    cache.remove_leavings(orphans=True)
     assert not old.path.exists()
     assert equal(cache.open(new.id), graph())

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy
 
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.identifying import identify
+from gravel.pipeline.store.identity import identify
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import EdgeList, Traversal
 from tests.pipeline.samples import each_kind, equal

@@ -135,7 +135,10 @@ def test_a_cache_in_a_store_is_shared(cloud, scheme, tmp_path, monkeypatch):
     found = two.look_up(recipe("one").digest)
     assert found is not None
     assert found.outputs == (record.id,)
+    monkeypatch.setattr("gravel.stages.remote.object_store.RETRIES", 0)
+    cloud.cut = 100  # within the object that is asked for next, and not when it is asked for again
     assert equal(two.open(record.id), graph())
+    assert cloud.cut is None
 
     name = next(name for name in cloud.objects if "/data/" in name)
     cloud.objects[name] = b"x"

@@ -22,8 +22,8 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.workers.existing import refuse_other_versions
 from gravel.pipeline.workers.security import Tls, security, tls_of
-from gravel.pipeline.workers.software import refuse_other_versions
 from tests import forked
 from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.scheduler.test_driver import states

@@ -11,6 +11,7 @@ from gravel.kernels import threads
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.hardware import core_count
 from gravel.pipeline.workers.on_worker import run_items
+from gravel.pipeline.workers.parcels import pack
 from gravel.stages.urls import shown
 
 WORKFLOW = """
@@ -38,7 +39,8 @@ def test_a_stage_of_gravel_limits_the_threads_of_its_kernels(tmp_path: Path, ask
     assert set(asked) == {core_count()}
 
 
-def test_an_item_that_is_a_function_of_gravel_runs_on_one_thread(asked: list[int]) -> None:
-    answers, _, _ = run_items(shown, ["a.txt"])
+def test_an_item_that_is_a_function_of_gravel_runs_on_one_thread(tmp_path: Path, asked: list[int]) -> None:
+    packed, _, _ = run_items(shown, pack(["a.txt"], tmp_path), tmp_path)
+    answers = packed.unpack()
     assert answers == [(True, "a.txt")]
     assert asked == [1]

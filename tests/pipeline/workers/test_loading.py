@@ -14,12 +14,12 @@ import pytest
 from gravel.kernels import cuda
 from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.core.memory import Capacity
+from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.scheduler import cluster_start
 from gravel.pipeline.scheduler.cluster_start import LoadingHere
 from gravel.pipeline.scheduler.machine import RunEnvironment, decide
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.loading import load
-from gravel.pipeline.workers.spans import Spans
 from tests.pipeline.cli_case import python
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 

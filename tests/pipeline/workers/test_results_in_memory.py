@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import threading
 import time
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy
@@ -16,12 +18,15 @@ from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.pipeline.workers import inline, resident, write_behind
+from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifact import Artifact
+from tests.drills.gravel import PROGRAM, call_inside
 from tests.pipeline.memory_case import Kept, whole
-from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, sized
+from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS, sized
 from tests.pipeline.tiny_stages import count, plan_of
 
 MIB = 1 << 17
@@ -234,13 +239,110 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
     whole(tmp_path / "cache")
 
 
-def test_workers_of_a_host_map_each_others_results(tmp_path: Path) -> None:
+def test_other_workers_read_a_result_from_its_files(tmp_path: Path) -> None:
     plan = plan_of(
         sized("a", FILL, count=MIB),
         *(sized(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(4)),
+        sized("r", RANKS, "a"),
     )
     outcome = run(plan, tmp_path, "local")
     seen = [looked(tmp_path, outcome, f"l{place}")[0] for place in range(4)]
-    assert len({each["process"] for each in seen}) == 2
-    assert {each["type"] for each in seen} == {"ndarray"}
-    assert len({each["sum"] for each in seen}) == 1
+    assert {(each["process"], each["type"]) for each in seen} == {
+        (seen[0]["process"], seen[0]["type"]),
+        next((each["process"], each["type"]) for each in seen if each["process"] != seen[0]["process"]),
+    }
+    assert {each["type"] for each in seen} == {"ndarray", "StoredArray"}
+    ranks = looked(tmp_path, outcome, "r")
+    assert [each["type"] for each in ranks] == ["StoredArray"] * 2
+    assert len({each["sum"] for each in (*seen, *ranks)}) == 1
+
+
+def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Path) -> None:
+    plan = plan_of(
+        sized("a", FILL, count=MIB, keep=False, value=1, sleep=0.3),
+        sized("b", FILL, count=MIB, keep=False, value=2, sleep=0.3),
+        sized("l", LOOK, "a", "b"),
+        sized("r", RANKS, "a", value=3),
+    )
+    outcome = run(plan, tmp_path, "local")
+    assert outcome.exit_code == 0
+    assert sorted(each["type"] for each in looked(tmp_path, outcome, "l")) == ["StoredArray", "ndarray"]
+    assert [each["type"] for each in looked(tmp_path, outcome, "r")] == ["StoredArray"] * 2
+    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    assert [stages[key]["state"] for key in "ablr"] == ["computed"] * 4
+    assert len(list((tmp_path / "data").iterdir())) == 2, "what is not kept goes after its last use"
+    whole(tmp_path)
+
+
+def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path) -> None:
+    marks = str(tmp_path / "marks")
+    plan = plan_of(
+        sized("a", FILL, count=MIB, keep=False, value=1, marks=marks),
+        sized("r", RANKS, "a", value=2),
+        sized("d", FILL, "a", value=3, sleep=0.5, die_after=str(tmp_path / "died")),
+    )
+    outcome = run(plan, tmp_path / "cache", "local")
+    assert outcome.exit_code == 0
+    assert count(tmp_path / "marks", 1) == 1
+    whole(tmp_path / "cache")
+
+
+def test_files_that_are_damaged_are_made_again(tmp_path: Path) -> None:
+    marks = str(tmp_path / "marks")
+    plan = plan_of(
+        sized("a", FILL, count=MIB, keep=False, value=1, marks=marks),
+        sized("r", RANKS, "a", cut=str(tmp_path / "cut")),
+    )
+    outcome = run(plan, tmp_path / "cache", "local")
+    assert outcome.exit_code == 0
+    assert count(tmp_path / "marks", 1) == 2
+    whole(tmp_path / "cache")
+
+
+def test_a_result_is_readable_before_the_disk_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is slow; whoever runs elsewhere reads what is in the system's memory."""
+    disk, told = threading.Event(), list[Any]()
+    fsync = os.fsync
+
+    def slow(handle: int) -> None:
+        assert disk.wait(20)
+        fsync(handle)
+
+    class Events(SimpleQueue[object]):
+        def put(self, event: object, *given: Any) -> None:
+            if isinstance(event, Readable | Written):
+                told.append(event)
+            super().put(event, *given)
+            if isinstance(event, Readable):
+                [prepared] = event.prepared
+                found: Any = open_artifact(prepared.record)
+                told.append(int(found.row_offsets[-1]))
+                disk.set()
+
+    monkeypatch.setattr("gravel.pipeline.store.sink.os.fsync", slow)
+    monkeypatch.setattr(inline, "SimpleQueue", Events)
+    outcome = run(plan_of(sized("a", FILL, count=MIB)), tmp_path)
+    assert outcome.exit_code == 0
+    assert [type(each) for each in told] == [Readable, int, Written]
+    assert told[1] == MIB - 1
+    whole(tmp_path)
+
+
+@pytest.mark.parametrize("keep", ["true", "false"])
+def test_recipes_read_ids_that_a_worker_has_in_memory(tmp_path: Path, keep: str) -> None:
+    """They are written, and the recipe is made then."""
+    (tmp_path / "edges.csv").write_text(
+        "source,target\n" + "".join(f"u{at},u{at + 1}\n" for at in range(500))
+    )
+    file = tmp_path / "ids.yaml"
+    file.write_text(
+        "workflow: ids\nstages:\n"
+        f"  edges: {{stage: ingest, file: edges.csv, keep: {keep}}}\n"
+        "  graph: {stage: symmetrize, input: edges}\n"
+        "  bfs: {stage: traverse, input: graph, sources: [u250]}\n"
+        "  check: {stage: verify, graph: graph, traversal: bfs}\n"
+    )
+    words = ["run", str(file), "--cluster", "local", "--workers", "2", "--cache", str(tmp_path / "cache")]
+    done = call_inside([*PROGRAM, *words])
+    assert done.returncode == 0, done.stderr
+    whole(tmp_path / "cache")

@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,12 +19,12 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store import sink, write_threads
+from gravel.pipeline.store import sink
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.identifying import identify
+from gravel.pipeline.store.identity import identify
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.pipeline.workers import stage_run
-from gravel.pipeline.workers.protocol import Written
+from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifacts import EdgeList, Traversal
 from tests.pipeline import memory_stages
@@ -32,7 +33,19 @@ from tests.pipeline.tiny_stages import plan_of
 
 @pytest.fixture
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_threads.os, "sched_getaffinity", lambda process: range(2))
+    monkeypatch.setattr(sink.os, "sched_getaffinity", lambda process: range(2))
+
+
+def ends(tell: Callable[[Written], object]) -> Callable[[Readable | Written], None]:
+    """Tell of the end of the writing of a result only."""
+    return lambda event: tell(event) if isinstance(event, Written) else None
+
+
+def task_of(cache: Cache, *, profile: bool) -> Any:
+    """A task whose result is kept, of a driver on another host."""
+    return SimpleNamespace(
+        key="a", attempt=1, cache=cache, run="r", host="elsewhere", keep=True, profile=profile
+    )
 
 
 def edges(count: int) -> EdgeList:
@@ -58,7 +71,7 @@ def test_results_are_written_side_by_side(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(WriteBehind, "_write", write)
     behind = WriteBehind()
     for key in ("a", "b"):
-        behind.add(SimpleNamespace(key=key), (), (), told.append)  # type: ignore[arg-type]
+        behind.add(SimpleNamespace(key=key, attempt=1), (), (), told.append)  # type: ignore[arg-type]
     deadline = time.monotonic() + 20
     while len(told) < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -69,10 +82,12 @@ def test_results_are_written_side_by_side(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_process_may_end_when_all_is_written(tmp_path: Path) -> None:
     """A process that ends waits for threads, of which it may not know whom they belong to."""
     artifact, told, cache = edges(1 << 18), threading.Event(), Cache(tmp_path)
-    task = SimpleNamespace(key="a", attempt=1, cache=cache, run="r", host="elsewhere", profile=False)
+    task = SimpleNamespace(
+        key="a", attempt=1, cache=cache, run="r", host="elsewhere", keep=True, profile=False
+    )
     behind = WriteBehind()
     with cache.lease("r"):
-        behind.add(task, (artifact,), (identify(artifact),), lambda written: told.set())  # type: ignore[arg-type]
+        behind.add(task, (artifact,), (identify(artifact),), ends(lambda _: told.set()))  # type: ignore[arg-type]
         assert told.wait(20)
         deadline = time.monotonic() + 20
         while (left := _write_threads()) and time.monotonic() < deadline:
@@ -112,7 +127,9 @@ def test_a_pause_is_no_part_of_the_time_that_writing_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     artifact, told, cache = edges(1 << 18), list[Written](), Cache(tmp_path)
-    task = SimpleNamespace(key="a", attempt=1, cache=cache, run="r", host="elsewhere", profile=True)
+    task = SimpleNamespace(
+        key="a", attempt=1, cache=cache, run="r", host="elsewhere", keep=True, profile=True
+    )
     behind, prepare = WriteBehind(), ArtifactWriter.prepare
     pause = []
 
@@ -125,7 +142,7 @@ def test_a_pause_is_no_part_of_the_time_that_writing_took(
 
     monkeypatch.setattr(ArtifactWriter, "prepare", paused)
     with cache.lease("r"):
-        behind.add(task, (artifact,), (identify(artifact),), told.append)  # type: ignore[arg-type]
+        behind.add(task, (artifact,), (identify(artifact),), ends(told.append))  # type: ignore[arg-type]
         deadline = time.monotonic() + 20
         while not told and time.monotonic() < deadline:
             time.sleep(0.01)

@@ -20,6 +20,7 @@ from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.artifacts import Measurement, VertexIds
 from gravel.stages.stage import Extent, Need, Parameters, Stage
 from tests.pipeline.fake_stages import ORDERINGS
+from tests.pipeline.memory_case import Kept
 from tests.pipeline.plan.test_plan import Bench
 from tests.pipeline.tiny_stages import Tiny, measure
 from tests.pipeline.workflow.study_case import keys_of, matrix, plan_of, problem_of
@@ -138,8 +139,10 @@ def test_repetitions_with_different_labels_are_told(tmp_path: Path) -> None:
     stage = Stage("shaky", 1, "Shakes.", Shaky, {}, outputs, shaky, lambda *given: need, measures=True)
     (tmp_path / "w.yaml").write_text("stages: {a: {stage: shaky, repeat: 2}}\n")
     plan = build_plan(load_workflow(tmp_path / "w.yaml", stages={"shaky": stage}))
-    outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache", cluster="inline", backend="cpu"))
+    kept = Kept()
+    options = RunOptions(cache_root=tmp_path / "cache", cluster="inline", backend="cpu", reporter=kept)
+    outcome = execute(plan, options)
     why = {run["key"]: run["why"] for run in outcome.record["stages"]}
-    assert (
-        "the VertexIds of a[repeat=2] is not that of a; only the first one is verified" in why["a[repeat=2]"]
-    )
+    message = "the VertexIds of a[repeat=2] is not that of a; only the first one is verified"
+    assert message in why["a[repeat=2]"]
+    assert message in kept.notes

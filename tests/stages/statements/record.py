@@ -27,11 +27,12 @@ NOISE = 1.02
 """How far a peak may lie above the statement: pages that the allocator keeps for itself."""
 
 MOST_FIXED = {"host": 32 << 20, "device": 64 << 20}
-"""How much farther, for chunks on their way, a disk that is tried, and what imports differ by; on a device
+"""How much farther, for what 16 threads digest, a disk that is tried, and what imports differ by; on a device
 for buffers."""
 
 _MAKERS = (48 << 20, "another process that makes parts, where workers are several")
-_ROWS = (48 << 20, "a range of few arcs for each row, which may hold all rows")
+_SHARES = "shares that wait, where a disk is slow"
+_ARRIVALS = (96 << 20, "what goes to other ranks, had every arc another end")
 _BITMAP = (80 << 20, "pages of a bitmap of ids, one for each id at worst")
 
 ANY = 1 << 40
@@ -44,28 +45,25 @@ _RANGES = (192 << 20, "all rows at once are stated, and ranges are encoded where
 _LOOPS = (96 << 20, "extra ends of edges, which graphs without loops have none of")
 _ORDER = (ANY, "it may choose any order, and states the largest; each has a case of its own")
 
-_WARM = (64 << 20, "what takes more where nothing is compiled yet")
-
 _UNDIRECTED = (ANY, "both arcs of each edge, as a list may say that it is undirected")
 
 LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     **{(name, "host"): _MAKERS for name in ("edges", "sparse edges", "dense edges")},
-    **{(f"compress {codec}", "host"): _ROWS for codec in ("varint", "blocks", "elias_fano", "sparse")},
-    **{(f"{name} striped", "host"): _ROWS for name in ("partition", "dense")},
     ("compress auto", "host"): (80 << 20, "it may choose any of the layouts, and states the largest"),
-    ("partition sparse", "host"): (208 << 20, "a mapped index of delegates, and shares that wait"),
-    ("bfs partition", "host"): (48 << 20, "ranks on workers, which each read their part once more"),
+    ("partition", "host"): (48 << 20, _SHARES),
+    ("partition sparse", "host"): (160 << 20, _SHARES),
+    ("bfs partition ranks", "host"): (56 << 20, "ranks on workers, whose labels are there twice"),
+    ("paths", "host"): (64 << 20, "searches that meet before they have seen all vertices"),
     ("text anywhere", "host"): _BITMAP,
+    ("reorder auto", "host"): (88 << 20, "a sample, whose memory the allocator may keep"),
     ("reorder community", "host"): (64 << 20, "clusters that do not join, where the next graph is as large"),
     ("bfs streamed", "host"): (96 << 20, "buffers of which small rows need one, and may take three"),
-    ("bfs striped", "host"): (128 << 20, "a level may have all arcs"),
-    ("components dense partition", "host"): (64 << 20, "what goes to other ranks, had every arc another end"),
-    ("bfs dense partition", "host"): (64 << 20, "what goes to other ranks, had every arc another end"),
+    ("bfs striped", "host"): (160 << 20, "a level may have all arcs"),
+    **{(f"{name} dense partition", "host"): _ARRIVALS for name in ("bfs", "components")},
     **{(f"report{kind}", "host"): _NUMBA for kind in ("", " ranks", " with predictions")},
     ("links", "host"): (64 << 20, "ranks in processes of their own, each with what carries messages"),
     ("parquet", "host"): (64 << 20, "row groups of files that others wrote"),
     ("components directed partition", "host"): (384 << 20, "ends of arcs, which differ at worst"),
-    ("sssp in", "host"): _WARM,
     ("arcs", "device"): _UNDIRECTED,
     ("compress auto", "device"): (400 << 20, "rows may be left as they are, which takes nothing"),
     **{

@@ -1,19 +1,23 @@
-"""Which results to copy: all, or those of runs, workflows or single recipes with what they were made from."""
+"""What a cache or a store holds, and which of it to copy.
+
+That is all, or what belongs to runs, workflows or single recipes, with what it was made from.
+"""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.artifact_transfer import check_name
-from gravel.pipeline.store.objects import FaultySource
-from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, unseal
+from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, unseal
 
 if TYPE_CHECKING:
+    from gravel.pipeline.store.folder import CacheFolder
     from gravel.pipeline.store.objects import Source
 
 Pick = Callable[[dict[str, Any]], dict[str, Any]]
@@ -21,6 +25,14 @@ Pick = Callable[[dict[str, Any]], dict[str, Any]]
 
 READ_THREADS = 16
 """Records asked for at once; each is one round trip to a store."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An artifact and the recipe that made it first, if that is still known."""
+
+    record: ArtifactRecord
+    recipe: RecipeRecord | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,47 @@ class Chosen:
     damaged: dict[str, str] = field(default_factory=dict)  # recipe or run -> what is wrong with its record
 
 
+@dataclass
+class Moved:
+    """What a push or pull did: counts of what was copied, and of artifacts that were there."""
+
+    where: str
+    recipes: int = 0
+    artifacts: int = 0
+    bytes: int = 0
+    runs: int = 0
+    present: int = 0
+    damaged: dict[str, str] = field(default_factory=dict)  # artifact or recipe -> what is wrong with it
+    unsigned: int = 0  # of the recipes, those that came without a signature and do not count
+    untrusted: dict[str, int] = field(default_factory=dict)  # key that is not trusted -> recipes by it
+
+
+def recipes(cache: CacheFolder) -> list[RecipeRecord]:
+    """Return every recipe's record, the oldest first, then those of others that are not trusted.
+
+    Damaged ones are set aside.
+    """
+    trusted = cache.recipe_records(RECIPES)
+    known = {record.digest for record in trusted}
+    return trusted + [record for record in cache.recipe_records(UNTRUSTED) if record.digest not in known]
+
+
+def artifacts(cache: CacheFolder) -> list[ArtifactRecord]:
+    """Return every artifact's record, the oldest first; damaged ones are set aside."""
+    names = cache.files.names("artifacts", ".json")
+    found = [cache.find(name.removesuffix(".json")) for name in names]
+    return sorted((record for record in found if record is not None), key=lambda record: record.created)
+
+
+def entries(cache: CacheFolder) -> list[Entry]:
+    """Return every artifact with its maker, the oldest first."""
+    makers: dict[str, RecipeRecord] = {}
+    for recipe in recipes(cache):
+        for output in recipe.outputs:
+            makers.setdefault(output, recipe)
+    return [Entry(record, makers.get(record.id)) for record in artifacts(cache)]
+
+
 def read_recipe(text: bytes, digest: str, pick: Pick = lambda body: body) -> RecipeRecord:
     """Read a recipe's record that came from elsewhere, or the one in it that is picked.
 
@@ -66,6 +119,32 @@ def read_recipe(text: bytes, digest: str, pick: Pick = lambda body: body) -> Rec
     if record.digest != digest:
         raise BrokenRecord("it is the record of another recipe")
     return record
+
+
+def read_artifact_record(
+    text: bytes, artifact_id: str, root: Path = Path(), data: str = "data"
+) -> ArtifactRecord:
+    """Read a record that came from elsewhere; raises `BrokenRecord`, also for names that lead outside."""
+    try:
+        record = ArtifactRecord.from_json(unseal(text), root, time.time(), data)
+        check_name(record.path.name)
+        for file in record.files:
+            if PurePosixPath(file.path).as_posix() != file.path:
+                raise BrokenRecord(f"it names {file.path!r}, which is no path")
+            for part in file.path.split("/"):
+                check_name(part)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise BrokenRecord(str(error)) from error
+    if record.id != artifact_id:
+        raise BrokenRecord("it is the record of another artifact")
+    return record
+
+
+def check_name(name: str) -> str:
+    """Return a single name that came from elsewhere; raises `BrokenRecord` if it may lead outside."""
+    if not name or name.startswith(".") or "/" in name or "\\" in name or not name.isprintable():
+        raise BrokenRecord(f"it names {name!r}, which is no name of a file")
+    return name
 
 
 def choose(source: Source, selection: Selection, pick: Pick = lambda body: body) -> Chosen:
@@ -156,6 +235,8 @@ def _is_run(record: Any) -> bool:
 
 
 def _names(source: Source, folder: str, chosen: Chosen) -> list[str]:
+    from gravel.pipeline.store.objects import FaultySource  # not needed to list a cache
+
     try:
         return [name for name in source.names(folder) if not name.startswith(".")]
     except FaultySource as error:
@@ -165,6 +246,9 @@ def _names(source: Source, folder: str, chosen: Chosen) -> list[str]:
 
 def _texts(source: Source, names: Sequence[str], place: str, chosen: Chosen) -> Iterator[tuple[str, bytes]]:
     """Read small objects, a few at once; pass over those that went, note what is not to be read."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from gravel.pipeline.store.objects import FaultySource
 
     def one(name: str) -> bytes | FaultySource | None:
         try:
