@@ -21,8 +21,8 @@ from gravel.pipeline.core.memory import parse_bytes
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from tests.benchmarks.disk_rate import write_rate
-from tests.pipeline.memory_stages import FILL, sized
-from tests.pipeline.tiny_stages import plan_of
+from tests.pipeline.memory_stages import FILL
+from tests.pipeline.tiny_stages import plan_of, stage_run
 
 
 def main() -> None:
@@ -79,7 +79,7 @@ def one(options: argparse.Namespace) -> float:
     """Run one chain and return its seconds."""
     count = parse_bytes(options.bytes) // 8
     runs = [
-        sized(
+        stage_run(
             f"s{place}",
             FILL,
             *([f"s{place - 1}"] if place else []),

@@ -6,18 +6,17 @@ import os
 import signal
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
-from gravel.pipeline.core.errors import Location
-from gravel.pipeline.plan.model import InputRef, StageRun
 from gravel.stages.artifact import Json
 from gravel.stages.artifacts import Graph, Measurement
 from gravel.stages.rank_group import RankContext
-from gravel.stages.stage import Extent, Machine, Need, Origin, Parameters, Slot, Stage
-from tests.pipeline.tiny_stages import Tiny, mark
+from gravel.stages.stage import Extent, Machine, Need, Origin, Slot, Stage
+from tests.pipeline.tiny_stages import Tiny, graph_of, mark, measurement
 
 
 class Sized(Tiny):
@@ -57,14 +56,7 @@ def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph
     context.remark(
         f"in process {os.getpid()}, inputs in {[type(each.row_offsets).__name__ for each in inputs]}"
     )
-    return Graph(
-        row_offsets=sink.close(),
-        column_indices=numpy.zeros(0, numpy.uint32),
-        vertex_count=1,
-        arc_count=0,
-        symmetric=True,
-        deduplicated=True,
-    )
+    return graph_of(sink.close())
 
 
 def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measurement:
@@ -76,7 +68,7 @@ def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measuremen
         offsets = numpy.asarray(inputs[0].row_offsets)
         os.truncate(inputs[0].row_offsets.folder / "c" / "0", 4096)
         offsets.sum()
-    return measured([seen(None, each) for each in inputs])
+    return measurement(context, *(seen(None, each) for each in inputs))
 
 
 def seen(rank: RankContext | None, each: Graph) -> Json:
@@ -95,20 +87,7 @@ def look_as_ranks(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> M
     if parameters.cut and not Path(parameters.cut).exists():
         Path(parameters.cut).touch()
         os.truncate(inputs[0].row_offsets.folder / "c" / "0", 4096)
-    return measured(context.rank_group(seen, [inputs[0]] * 2))
-
-
-def measured(found: list[Json]) -> Measurement:
-    """Return what was found as a result."""
-    return Measurement(
-        algorithm="none",
-        strategy="none",
-        reason="test",
-        backend="cpu",
-        hardware="test",
-        prepare_milliseconds=0.0,
-        searches=found,
-    )
+    return measurement(context, *context.rank_group(seen, [inputs[0]] * 2))
 
 
 def _need(parameters: Sized, extents: Any, machine: Machine) -> Need:
@@ -122,41 +101,5 @@ def _look_need(parameters: Sized, extents: Any, machine: Machine) -> Need:
 GRAPHS = Slot(("Graph",), "numbers", many=True)
 FILL = Stage("fill", 1, "Fills.", Sized, {"inputs": GRAPHS}, ("Graph",), fill, _need)
 LOOK = Stage("look", 1, "Looks.", Sized, {"inputs": GRAPHS}, ("Measurement",), look, _look_need)
-RANKS = Stage(
-    "look_as_ranks",
-    1,
-    "Looks.",
-    Sized,
-    {"inputs": GRAPHS},
-    ("Measurement",),
-    look_as_ranks,
-    _look_need,
-    ranks=lambda parameters: 2,
-)
-FOREIGN = Stage(
-    "foreign",
-    1,
-    "Fills.",
-    Sized,
-    {"inputs": GRAPHS},
-    ("Graph",),
-    fill,
-    _need,
-    origin=Origin("own.py", "code"),
-)
-
-
-def sized(key: str, stage: Stage, *inputs: str, keep: bool = True, **parameters: Any) -> StageRun:
-    """One run, its inputs given as keys."""
-    given: Parameters = Sized(**parameters)
-    return StageRun(
-        key=key,
-        entry=key,
-        stage=stage,
-        parameters=given,
-        inputs={"inputs": tuple(InputRef(name, 0) for name in inputs)},
-        coordinates={},
-        keep=keep,
-        forced=False,
-        location=Location("tiny.yaml", 1, 1),
-    )
+RANKS = replace(LOOK, name="look_as_ranks", run=look_as_ranks, ranks=lambda parameters: 2)
+FOREIGN = replace(FILL, name="foreign", origin=Origin("own.py", "code"))

@@ -20,8 +20,8 @@ from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.pipeline.workers.stage_task import StageOutcome
 from tests.drills.gravel import PROGRAM, call_inside
-from tests.pipeline.memory_stages import FILL, LOOK, sized
-from tests.pipeline.tiny_stages import plan_of
+from tests.pipeline.memory_stages import FILL, LOOK
+from tests.pipeline.tiny_stages import plan_of, stage_run
 
 MIB = 1 << 17
 
@@ -30,7 +30,7 @@ MIB = 1 << 17
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_a_profile_accounts_for_a_stage(tmp_path, monkeypatch, cluster, in_memory) -> None:
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
-    plan = plan_of(sized("a", FILL, count=MIB, sleep=0.2), sized("b", LOOK, "a", sleep=0.1))
+    plan = plan_of(stage_run("a", FILL, count=MIB, sleep=0.2), stage_run("b", LOOK, "a", sleep=0.1))
     memory = None if in_memory else "0"
     options = RunOptions(tmp_path, cluster=cluster, workers=1, profile=True, resident_memory=memory)
     record = execute(plan, options).record
@@ -64,7 +64,7 @@ def test_a_profile_accounts_for_a_stage(tmp_path, monkeypatch, cluster, in_memor
 
 
 def test_a_run_without_it_measures_nothing(tmp_path: Path) -> None:
-    record = execute(plan_of(sized("a", FILL)), RunOptions(tmp_path, cluster="inline")).record
+    record = execute(plan_of(stage_run("a", FILL)), RunOptions(tmp_path, cluster="inline")).record
     assert record["stages"][0]["spans"] == []
     assert record["spans"] == []
     assert whole_run(record) is None
@@ -103,7 +103,7 @@ def test_the_way_to_a_worker_is_no_part_of_a_stage(tmp_path, monkeypatch, is_her
         return replace(outcome, started=began, host=outcome.host if is_here else "elsewhere")
 
     monkeypatch.setattr("gravel.pipeline.workers.inline.run_stage", late)
-    [stage] = execute(plan_of(sized("a", FILL)), RunOptions(tmp_path, cluster="inline")).record["stages"]
+    [stage] = execute(plan_of(stage_run("a", FILL)), RunOptions(tmp_path, cluster="inline")).record["stages"]
     assert (stage["started"] == began) == is_here
 
 
@@ -119,7 +119,7 @@ def test_what_a_stage_compiled_is_in_its_event(tmp_path: Path, monkeypatch: pyte
 
     events: list[Event] = []
     monkeypatch.setattr("gravel.pipeline.workers.inline.run_stage", compiling)
-    execute(plan_of(sized("a", FILL)), RunOptions(tmp_path, cluster="inline", reporter=Kept()))
+    execute(plan_of(stage_run("a", FILL)), RunOptions(tmp_path, cluster="inline", reporter=Kept()))
     [ended] = [event for event in events if event.kind == "stage_finished"]
     assert ended.data["compile_seconds"] == 1.235
 

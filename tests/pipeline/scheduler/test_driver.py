@@ -15,31 +15,12 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.progress.events import Event
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.stage import FileInput
+from tests.pipeline.run_case import Kept, states, total
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count, make, plan_of, stage_run
-
-
-class Listener:
-    """Keeps every event."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def handle(self, event: Event) -> None:
-        self.events.append(event)
-
-    def tick(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self.events]
 
 
 @pytest.fixture
@@ -56,15 +37,6 @@ def run(plan: Plan, root: Path, **options: Any) -> RunOutcome:
     return execute(plan, RunOptions(cache_root=root, cluster="inline", backend="cpu", **options))
 
 
-def states(outcome: RunOutcome) -> dict[str, str]:
-    return {stage["key"]: stage["state"] for stage in outcome.record["stages"]}
-
-
-def total(root: Path, outcome: RunOutcome, key: str) -> int:
-    artifact: Any = Cache(root).open(outcome.outputs(key)[0])
-    return int(artifact.row_offsets[1:2][0])
-
-
 def chain(marks: Path, first: dict[str, Any] | None = None, **last: Any) -> Plan:
     return plan_of(
         stage_run("a", MAKE, value=1, marks=str(marks), **(first or {})),
@@ -77,11 +49,11 @@ def test_a_second_run_computes_nothing_and_starts_nothing(root: Path, marks: Pat
     first = run(chain(marks), root)
     assert states(first) == {"a": "computed", "b": "computed", "c": "computed"}
     assert total(root, first, "c") == 3 + 6 + (2 + 6)
-    listener = Listener()
-    second = run(chain(marks), root, reporter=listener)
+    kept = Kept()
+    second = run(chain(marks), root, reporter=kept)
     assert states(second) == {"a": "cached", "b": "cached", "c": "cached"}
     assert second.record["cluster"] is None
-    assert "cluster_started" not in listener.kinds()
+    assert "cluster_started" not in kept.kinds
     assert second.record["artifacts"] == first.record["artifacts"]
     assert [count(marks, value) for value in (1, 2, 3)] == [1, 1, 1]
 
@@ -149,11 +121,11 @@ def test_a_flipped_byte_is_found_when_it_is_read_and_made_again(root: Path, mark
     content = bytearray(file.read_bytes())
     content[2] ^= 0xFF
     file.write_bytes(content)
-    listener = Listener()
-    second = run(chain(marks, value=30), root, reporter=listener)
+    kept = Kept()
+    second = run(chain(marks, value=30), root, reporter=kept)
     assert states(second) == {"a": "computed", "b": "cached", "c": "computed"}
     assert total(root, second, "c") == 30 + 6 + 8
-    assert listener.kinds().count("damaged") == 1
+    assert kept.kinds.count("damaged") == 1
     assert count(marks, 1) == 2
 
 
@@ -192,10 +164,10 @@ def test_what_cannot_fit_is_refused_before_anything_runs(root: Path, marks: Path
 
 
 def test_memory_that_runs_out_is_tried_again_and_then_told(root: Path, marks: Path) -> None:
-    listener = Listener()
+    kept = Kept()
     plan = plan_of(stage_run("a", MAKE, value=1, once="memory", marks=str(marks)))
-    assert run(plan, root, reporter=listener).state == "done"
-    assert "stage_retried" in listener.kinds()
+    assert run(plan, root, reporter=kept).state == "done"
+    assert "stage_retried" in kept.kinds
     plan = plan_of(stage_run("a", MAKE, value=2, once="memory", marks=str(marks)))
     outcome = run(plan, root, retries=0)
     assert "memory ran out" in outcome.record["stages"][0]["error"]
@@ -296,10 +268,9 @@ def test_two_runs_at_once_share_the_work(root: Path, marks: Path) -> None:
         )
 
     outcomes: list[RunOutcome] = []
-    listener = Listener()
+    kept = Kept()
     threads = [
-        threading.Thread(target=lambda: outcomes.append(run(plan(), root, reporter=listener)))
-        for _ in range(2)
+        threading.Thread(target=lambda: outcomes.append(run(plan(), root, reporter=kept))) for _ in range(2)
     ]
     for thread in threads:
         thread.start()
@@ -307,7 +278,7 @@ def test_two_runs_at_once_share_the_work(root: Path, marks: Path) -> None:
         thread.join()
     assert [outcome.state for outcome in outcomes] == ["done", "done"]
     assert [count(marks, 1), count(marks, 2)] == [1, 1]
-    assert "waiting" in listener.kinds()
+    assert "waiting" in kept.kinds
 
 
 def reads(path: Path, *, edit: bool) -> Plan:

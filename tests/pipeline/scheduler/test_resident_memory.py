@@ -12,6 +12,7 @@ from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.stages.stage import Machine
+from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 
 RESIDENT = 24
@@ -105,5 +106,5 @@ def test_what_need_not_run_is_not_refused(tmp_path: Path) -> None:
     assert run(plan_of(*stages), tmp_path, 500).exit_code == 0
     outcome = run(plan_of(*stages, stage_run("d", MAKE, value=4, need=50)), tmp_path, 200)
     assert outcome.exit_code == 0
-    states = {stage["key"]: stage["state"] for stage in outcome.record["stages"]}
-    assert (states["c"], states["d"]) == ("cached", "computed")
+    found = states(outcome)
+    assert (found["c"], found["d"]) == ("cached", "computed")

@@ -25,7 +25,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers.resident import RESIDENT
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.sizes import Need
-from tests.pipeline.memory_stages import FILL, sized
+from tests.pipeline.memory_stages import FILL
 from tests.pipeline.tiny_stages import DEVICES, MAKE, plan_of, stage_run
 
 SMALL = """\
@@ -152,7 +152,7 @@ def test_a_gpu_that_is_full_is_emptied_and_tried_again(tmp_path, monkeypatch, ti
         return DEVICES.run(context, parameters, inputs)
 
     greedy = replace(DEVICES, run=run)
-    plan = plan_of(sized("a", FILL, count=1000), stage_run("b", greedy, "a", value=2, device=1 << 30))
+    plan = plan_of(stage_run("a", FILL, count=1000), stage_run("b", greedy, "a", value=2, device=1 << 30))
     outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache", resident_memory="1GiB"))
     a, b = outcome.record["stages"]
     assert seen[:2] == [(0, 0), (0, 1)]

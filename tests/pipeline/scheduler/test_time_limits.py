@@ -21,7 +21,7 @@ from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.time_limit import TimeIsUp, run_within
 from gravel.pipeline.workflow.loader import load_workflow
-from tests.pipeline.scheduler.test_driver import states
+from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 

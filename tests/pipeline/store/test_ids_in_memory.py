@@ -10,7 +10,7 @@ import pytest
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.identity import identify
 from gravel.stages.artifacts import EdgeList
-from tests.pipeline.memory_case import graph
+from tests.pipeline.tiny_stages import graph_of
 
 ARRAYS = {
     "empty": numpy.zeros(0, numpy.int64),
@@ -29,7 +29,7 @@ ARRAYS = {
 @pytest.mark.parametrize("name", ARRAYS)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_id_in_memory_is_that_of_the_store(tmp_path: Path, name: str, threads: int) -> None:
-    artifact = graph(ARRAYS[name])
+    artifact = graph_of(ARRAYS[name])
     with Cache(tmp_path).writer() as writer:
         record = writer.publish(artifact)
     assert identify(artifact, threads) == record.id
@@ -38,7 +38,7 @@ def test_the_id_in_memory_is_that_of_the_store(tmp_path: Path, name: str, thread
 
 def test_what_cannot_be_identified_is_refused_as_the_store_does() -> None:
     with pytest.raises(TypeError, match="complex128 cannot be stored"):
-        identify(graph(numpy.zeros(3, numpy.complex128)))
+        identify(graph_of(numpy.zeros(3, numpy.complex128)))
     edges = EdgeList(
         source=numpy.zeros(1, numpy.uint32),
         target=numpy.zeros(1, numpy.uint32),

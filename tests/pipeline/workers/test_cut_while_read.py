@@ -8,10 +8,9 @@ from pathlib import Path
 
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-from gravel.pipeline.store.cache import Cache
-from tests.pipeline.memory_case import whole
-from tests.pipeline.memory_stages import FILL, LOOK, sized
-from tests.pipeline.tiny_stages import count, plan_of
+from tests.pipeline.memory_stages import FILL, LOOK
+from tests.pipeline.run_case import searches, whole
+from tests.pipeline.tiny_stages import count, plan_of, stage_run
 
 NUMBERS = 1 << 18
 BUS_ERROR = -7
@@ -26,8 +25,8 @@ sys.exit(run(Path(sys.argv[1]), "inline").exit_code)
 
 def run(root: Path, cluster: str) -> RunOutcome:
     plan = plan_of(
-        sized("a", FILL, value=1, count=NUMBERS, marks=str(root)),
-        sized("b", LOOK, "a", marks=str(root), cut=str(root / "cut")),
+        stage_run("a", FILL, value=1, count=NUMBERS, marks=str(root)),
+        stage_run("b", LOOK, "a", marks=str(root), cut=str(root / "cut")),
     )
     options = RunOptions(
         cache_root=root / "cache", cluster=cluster, backend="cpu", workers=1, resident_memory="0"
@@ -37,7 +36,7 @@ def run(root: Path, cluster: str) -> RunOutcome:
 
 def assert_computed_again(root: Path, outcome: RunOutcome) -> None:
     assert outcome.exit_code == 0
-    (seen,) = Cache(root / "cache").describe(outcome.outputs("b")[0]).attributes["searches"]
+    (seen,) = searches(root / "cache", outcome, "b")
     assert seen["sum"] == NUMBERS * (NUMBERS + 1) // 2
     assert count(root, 1) == 2
     assert len(list((root / "cache" / "quarantine").iterdir())) == 1

@@ -26,7 +26,7 @@ from gravel.pipeline.workers.existing import refuse_other_versions
 from gravel.pipeline.workers.security import Tls, security, tls_of
 from tests import forked
 from tests.kernels.tree_copy import TreeCopy
-from tests.pipeline.scheduler.test_driver import states
+from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, count, plan_of, stage_run
 from tests.pipeline.workers.certificates import make_certificates
 from tests.pipeline.workers.dask_processes import DaskProcesses
@@ -135,14 +135,6 @@ def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None
         (["--scheduler-file", "nothing"], "there is no scheduler file nothing"),
         (["--scheduler-file", "s.json", "--cluster", "local"], "both name a cluster"),
         (["--cluster", "tls://127.0.0.1:9", "--tls-ca", "ca.pem"], "--tls-cert is missing"),
-        (
-            ["--cluster", "local", "--tls-ca", "ca.pem", "--tls-cert", "c.pem"],
-            "gravel starts this cluster itself",
-        ),
-        (
-            ["--cluster", "tls://127.0.0.1:9", "--tls-ca", "a.pem", "--tls-cert", "c.pem"],
-            "a.pem cannot be read",
-        ),
     ],
 )
 def test_options_that_do_not_go_together_are_said(tmp_path: Path, options: list[str], message: str) -> None:

@@ -6,7 +6,6 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +13,9 @@ from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
-from tests.pipeline.memory_stages import FILL, LOOK, sized
-from tests.pipeline.tiny_stages import plan_of
+from tests.pipeline.memory_stages import FILL, LOOK
+from tests.pipeline.run_case import searches
+from tests.pipeline.tiny_stages import plan_of, stage_run
 from tests.pipeline.workers.dask_processes import OWN_HOST, DaskProcesses
 
 MIB = 1 << 17
@@ -49,19 +49,16 @@ def test_a_result_is_read_on_each_host(
     """On the one that made it from memory, on the other from its files."""
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
     plan = plan_of(
-        sized("a", FILL, count=2 * MIB),
-        *(sized(f"l{place}", LOOK, "a", value=place, sleep=0.5) for place in range(6)),
+        stage_run("a", FILL, count=2 * MIB),
+        *(stage_run(f"l{place}", LOOK, "a", value=place, sleep=0.5) for place in range(6)),
     )
     options = RunOptions(cache_root=tmp_path, cluster=hosts.address, backend="cpu", host_memory="2GiB")
     outcome = execute(plan, options)
     assert outcome.exit_code == 0
-    cache = Cache(tmp_path)
-    seen: list[Any] = [
-        cache.describe(outcome.outputs(f"l{place}")[0]).attributes["searches"][0] for place in range(6)
-    ]
+    seen = [searches(tmp_path, outcome, f"l{place}")[0] for place in range(6)]
     assert len({each["sum"] for each in seen}) == 1
     ways = {(each["host"], each["type"]) for each in seen}
     assert {host for host, _ in ways} == {"one", "two"}
     assert {kind for _, kind in ways} == {"ndarray", "StoredArray"}
     assert len(ways) == 2
-    assert not cache.verify().damaged
+    assert not Cache(tmp_path).verify().damaged

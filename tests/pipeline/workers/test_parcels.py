@@ -15,7 +15,7 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers import parcels
 from gravel.pipeline.workers.parcels import LEAST_BYTES, pack
-from tests.pipeline.memory_case import graph
+from tests.pipeline.tiny_stages import graph_of
 
 
 def test_large_arrays_go_by_a_file_and_the_rest_is_pickled(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_parcel_may_be_unpacked_by_many(tmp_path: Path) -> None:
 
 def test_a_stored_graph_is_pickled_as_where_it_lies(tmp_path: Path) -> None:
     with Cache(tmp_path).writer() as writer:
-        record = writer.publish(graph(numpy.arange(1 << 20)))
+        record = writer.publish(graph_of(numpy.arange(1 << 20)))
     stored: Any = Cache(tmp_path).open(record.id)
     parcel = pack([stored] * 4, tmp_path / "scratch")
     assert parcel.file is None

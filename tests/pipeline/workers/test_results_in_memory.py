@@ -25,9 +25,9 @@ from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifact import Artifact
 from tests.drills.gravel import PROGRAM, call_inside
-from tests.pipeline.memory_case import Kept, whole
-from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS, sized
-from tests.pipeline.tiny_stages import count, plan_of
+from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS
+from tests.pipeline.run_case import Kept, by_key, searches, states, until, whole
+from tests.pipeline.tiny_stages import count, plan_of, stage_run
 
 MIB = 1 << 17
 """Numbers of 8 bytes in a MiB."""
@@ -42,19 +42,14 @@ def run(plan: Plan, root: Path, cluster: str = "inline", **options: Any) -> RunO
     return execute(plan, RunOptions(cache_root=root, cluster=cluster, backend="cpu", workers=2, **options))
 
 
-def looked(root: Path, outcome: RunOutcome, key: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = Cache(root).describe(outcome.outputs(key)[0]).attributes["searches"]
-    return found
-
-
 @pytest.mark.parametrize("cluster", ["inline", "local"])
 def test_a_stage_reads_what_is_in_memory(tmp_path: Path, cluster: str) -> None:
-    plan = plan_of(sized("a", FILL, count=MIB), sized("b", LOOK, "a"))
+    plan = plan_of(stage_run("a", FILL, count=MIB), stage_run("b", LOOK, "a"))
     outcome = run(plan, tmp_path, cluster)
     assert outcome.exit_code == 0
-    [seen] = looked(tmp_path, outcome, "b")
+    [seen] = searches(tmp_path, outcome, "b")
     assert (seen["type"], seen["sum"]) == ("ndarray", MIB * (MIB - 1) // 2)
-    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    stages = by_key(outcome)
     assert stages["a"]["bytes_on_disk"] > 0
     whole(tmp_path)
     again = run(plan, tmp_path, cluster)
@@ -62,7 +57,9 @@ def test_a_stage_reads_what_is_in_memory(tmp_path: Path, cluster: str) -> None:
 
 
 def test_ids_are_those_of_results_that_are_written_first(tmp_path: Path) -> None:
-    plan = plan_of(sized("a", FILL, count=3 * MIB + 5), sized("b", FILL, "a", count=7), sized("c", FILL, "b"))
+    plan = plan_of(
+        stage_run("a", FILL, count=3 * MIB + 5), stage_run("b", FILL, "a", count=7), stage_run("c", FILL, "b")
+    )
     kept = run(plan, tmp_path / "kept")
     written = run(plan, tmp_path / "written", resident_memory="0")
     for key in "abc":
@@ -84,17 +81,15 @@ def test_dependents_do_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest
         return write(self, result)
 
     def open_gate() -> None:
-        deadline = time.monotonic() + 15
-        while not count(tmp_path / "marks", 3) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: count(tmp_path / "marks", 3), 15)
         gate.set()
 
     monkeypatch.setattr(WriteBehind, "_write", late)
     marks = str(tmp_path / "marks")
     plan = plan_of(
-        sized("a", FILL, count=MIB, value=1, marks=marks),
-        sized("b", FILL, "a", count=MIB, value=2, marks=marks),
-        sized("c", LOOK, "b", value=3, marks=marks, sleep=0.2),
+        stage_run("a", FILL, count=MIB, value=1, marks=marks),
+        stage_run("b", FILL, "a", count=MIB, value=2, marks=marks),
+        stage_run("c", LOOK, "b", value=3, marks=marks, sleep=0.2),
     )
     watcher = threading.Thread(target=open_gate)
     watcher.start()
@@ -106,8 +101,10 @@ def test_dependents_do_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_foreign_stage_cannot_write_into_its_input(tmp_path: Path) -> None:
-    outcome = run(plan_of(sized("a", FILL, count=MIB), sized("b", FOREIGN, "a", spoil=True)), tmp_path)
-    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    outcome = run(
+        plan_of(stage_run("a", FILL, count=MIB), stage_run("b", FOREIGN, "a", spoil=True)), tmp_path
+    )
+    stages = by_key(outcome)
     assert (stages["a"]["state"], stages["b"]["state"]) == ("computed", "failed")
     assert "read-only" in stages["b"]["error"]
     whole(tmp_path)
@@ -119,19 +116,17 @@ def test_what_is_changed_before_it_is_written_is_not_published(
     write = WriteBehind._write
 
     def late(self: WriteBehind, result: Any) -> Any:
-        deadline = time.monotonic() + 20
-        while not count(tmp_path / "marks", 2) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: count(tmp_path / "marks", 2))
         time.sleep(0.2)
         return write(self, result)
 
     monkeypatch.setattr(WriteBehind, "_write", late)
     marks = str(tmp_path / "marks")
     plan = plan_of(
-        sized("a", FILL, count=MIB, value=1), sized("b", FILL, "a", value=2, marks=marks, spoil=True)
+        stage_run("a", FILL, count=MIB, value=1), stage_run("b", FILL, "a", value=2, marks=marks, spoil=True)
     )
     outcome = run(plan, tmp_path / "cache")
-    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    stages = by_key(outcome)
     assert outcome.exit_code == 1
     assert "was changed in memory before all of it was written" in stages["a"]["error"]
     whole(tmp_path / "cache")
@@ -148,28 +143,29 @@ def test_a_full_disk_is_reported_when_all_that_can_be_is_computed(
         return prepare(self, artifact, expected)
 
     monkeypatch.setattr(ArtifactWriter, "prepare", full)
-    plan = plan_of(sized("a", FILL, count=MIB), sized("b", FILL, "a", count=9), sized("c", LOOK, "b"))
+    plan = plan_of(
+        stage_run("a", FILL, count=MIB), stage_run("b", FILL, "a", count=9), stage_run("c", LOOK, "b")
+    )
     outcome = run(plan, tmp_path)
-    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    stages = by_key(outcome)
     assert [stages[key]["state"] for key in "abc"] == ["failed", "computed", "computed"]
     assert "disk" in stages["a"]["error"]
     monkeypatch.undo()
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
     whole(tmp_path)
     again = run(plan, tmp_path)
-    states = {stage["key"]: stage["state"] for stage in again.record["stages"]}
-    assert states == {"a": "computed", "b": "cached", "c": "cached"}
+    assert states(again) == {"a": "computed", "b": "cached", "c": "cached"}
 
 
 @pytest.mark.parametrize("budget", ["0", "4MiB"])
 def test_results_above_the_budget_are_written_as_they_are_made(tmp_path: Path, budget: str) -> None:
-    plan = plan_of(sized("a", FILL, count=8 * MIB), sized("b", LOOK, "a"))
+    plan = plan_of(stage_run("a", FILL, count=8 * MIB), stage_run("b", LOOK, "a"))
     kept = Kept()
     outcome = run(plan, tmp_path, resident_memory=budget, reporter=kept)
     assert outcome.exit_code == 0
     said = [note for note in kept.notes if "is larger than what results may take of memory (4 MiB)" in note]
     assert len(said) == (budget != "0")
-    assert looked(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
+    assert searches(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
 
 
 def test_the_oldest_results_leave_memory_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,33 +182,33 @@ def test_the_oldest_results_leave_memory_first(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(inline, "release_resident", noted)
     monkeypatch.setattr(WriteBehind, "add", at_once)
-    fills = [sized(f"f{place}", FILL, count=MIB, value=place) for place in range(4)]
-    plan = plan_of(*fills, sized("z", LOOK, *(f"f{place}" for place in range(4))))
+    fills = [stage_run(f"f{place}", FILL, count=MIB, value=place) for place in range(4)]
+    plan = plan_of(*fills, stage_run("z", LOOK, *(f"f{place}" for place in range(4))))
     outcome = run(plan, tmp_path, resident_memory="2200000")
     assert outcome.exit_code == 0
-    types = [each["type"] for each in looked(tmp_path, outcome, "z")]
+    types = [each["type"] for each in searches(tmp_path, outcome, "z")]
     assert types == ["StoredArray", "StoredArray", "ndarray", "ndarray"]
     assert left[:2] == [outcome.outputs("f0"), outcome.outputs("f1")]
 
 
 def test_memory_that_is_short_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residency, "available_bytes", lambda: 2 << 20)
-    plan = plan_of(sized("a", FILL, count=MIB, need=3 << 20), sized("b", LOOK, "a"))
+    plan = plan_of(stage_run("a", FILL, count=MIB, need=3 << 20), stage_run("b", LOOK, "a"))
     outcome = run(plan, tmp_path)
-    assert looked(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
+    assert searches(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
 
 
 def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path) -> None:
     marks = str(tmp_path / "marks")
     size = 24 * MIB
     plan = plan_of(
-        sized("a", FILL, count=size, value=1, marks=marks),
-        sized("b", FILL, "a", count=3, value=2, marks=marks, die_after=str(tmp_path / "died")),
-        sized("c", LOOK, "a", "b"),
+        stage_run("a", FILL, count=size, value=1, marks=marks),
+        stage_run("b", FILL, "a", count=3, value=2, marks=marks, die_after=str(tmp_path / "died")),
+        stage_run("c", LOOK, "a", "b"),
     )
     outcome = run(plan, tmp_path / "cache", "local")
     assert outcome.exit_code == 0
-    assert looked(tmp_path / "cache", outcome, "c")[0]["sum"] == size * (size + 1) // 2
+    assert searches(tmp_path / "cache", outcome, "c")[0]["sum"] == size * (size + 1) // 2
     assert count(tmp_path / "marks", 2) == 2
     whole(tmp_path / "cache")
 
@@ -223,10 +219,10 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
     """b has read the first result of a, which dies with its worker; the chain must be one of the second."""
     monkeypatch.setattr(residency, "MIN_BYTES", 1000)
     plan = plan_of(
-        sized("a", FILL, count=64 * MIB, random=True),
-        sized("b", FILL, "a", count=3, value=2, marks=str(tmp_path / "marks")),
-        sized("x", FILL, "a", "b", count=3, value=7, die_after=str(tmp_path / "died")),
-        sized("c", LOOK, "a", "b", "x"),
+        stage_run("a", FILL, count=64 * MIB, random=True),
+        stage_run("b", FILL, "a", count=3, value=2, marks=str(tmp_path / "marks")),
+        stage_run("x", FILL, "a", "b", count=3, value=7, die_after=str(tmp_path / "died")),
+        stage_run("c", LOOK, "a", "b", "x"),
     )
     outcome = run(plan, tmp_path / "cache", "local")
     assert outcome.exit_code == 0
@@ -241,34 +237,34 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
 
 def test_other_workers_read_a_result_from_its_files(tmp_path: Path) -> None:
     plan = plan_of(
-        sized("a", FILL, count=MIB),
-        *(sized(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(4)),
-        sized("r", RANKS, "a"),
+        stage_run("a", FILL, count=MIB),
+        *(stage_run(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(4)),
+        stage_run("r", RANKS, "a"),
     )
     outcome = run(plan, tmp_path, "local")
-    seen = [looked(tmp_path, outcome, f"l{place}")[0] for place in range(4)]
+    seen = [searches(tmp_path, outcome, f"l{place}")[0] for place in range(4)]
     assert {(each["process"], each["type"]) for each in seen} == {
         (seen[0]["process"], seen[0]["type"]),
         next((each["process"], each["type"]) for each in seen if each["process"] != seen[0]["process"]),
     }
     assert {each["type"] for each in seen} == {"ndarray", "StoredArray"}
-    ranks = looked(tmp_path, outcome, "r")
+    ranks = searches(tmp_path, outcome, "r")
     assert [each["type"] for each in ranks] == ["StoredArray"] * 2
     assert len({each["sum"] for each in (*seen, *ranks)}) == 1
 
 
 def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Path) -> None:
     plan = plan_of(
-        sized("a", FILL, count=MIB, keep=False, value=1, sleep=0.3),
-        sized("b", FILL, count=MIB, keep=False, value=2, sleep=0.3),
-        sized("l", LOOK, "a", "b"),
-        sized("r", RANKS, "a", value=3),
+        stage_run("a", FILL, count=MIB, keep=False, value=1, sleep=0.3),
+        stage_run("b", FILL, count=MIB, keep=False, value=2, sleep=0.3),
+        stage_run("l", LOOK, "a", "b"),
+        stage_run("r", RANKS, "a", value=3),
     )
     outcome = run(plan, tmp_path, "local")
     assert outcome.exit_code == 0
-    assert sorted(each["type"] for each in looked(tmp_path, outcome, "l")) == ["StoredArray", "ndarray"]
-    assert [each["type"] for each in looked(tmp_path, outcome, "r")] == ["StoredArray"] * 2
-    stages = {stage["key"]: stage for stage in outcome.record["stages"]}
+    assert sorted(each["type"] for each in searches(tmp_path, outcome, "l")) == ["StoredArray", "ndarray"]
+    assert [each["type"] for each in searches(tmp_path, outcome, "r")] == ["StoredArray"] * 2
+    stages = by_key(outcome)
     assert [stages[key]["state"] for key in "ablr"] == ["computed"] * 4
     assert len(list((tmp_path / "data").iterdir())) == 2, "what is not kept goes after its last use"
     whole(tmp_path)
@@ -277,9 +273,9 @@ def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Pa
 def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path) -> None:
     marks = str(tmp_path / "marks")
     plan = plan_of(
-        sized("a", FILL, count=MIB, keep=False, value=1, marks=marks),
-        sized("r", RANKS, "a", value=2),
-        sized("d", FILL, "a", value=3, sleep=0.5, die_after=str(tmp_path / "died")),
+        stage_run("a", FILL, count=MIB, keep=False, value=1, marks=marks),
+        stage_run("r", RANKS, "a", value=2),
+        stage_run("d", FILL, "a", value=3, sleep=0.5, die_after=str(tmp_path / "died")),
     )
     outcome = run(plan, tmp_path / "cache", "local")
     assert outcome.exit_code == 0
@@ -290,8 +286,8 @@ def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path) -> No
 def test_files_that_are_damaged_are_made_again(tmp_path: Path) -> None:
     marks = str(tmp_path / "marks")
     plan = plan_of(
-        sized("a", FILL, count=MIB, keep=False, value=1, marks=marks),
-        sized("r", RANKS, "a", cut=str(tmp_path / "cut")),
+        stage_run("a", FILL, count=MIB, keep=False, value=1, marks=marks),
+        stage_run("r", RANKS, "a", cut=str(tmp_path / "cut")),
     )
     outcome = run(plan, tmp_path / "cache", "local")
     assert outcome.exit_code == 0
@@ -321,7 +317,7 @@ def test_a_result_is_readable_before_the_disk_has_it(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("gravel.pipeline.store.sink.os.fsync", slow)
     monkeypatch.setattr(inline, "SimpleQueue", Events)
-    outcome = run(plan_of(sized("a", FILL, count=MIB)), tmp_path)
+    outcome = run(plan_of(stage_run("a", FILL, count=MIB)), tmp_path)
     assert outcome.exit_code == 0
     assert [type(each) for each in told] == [Readable, int, Written]
     assert told[1] == MIB - 1

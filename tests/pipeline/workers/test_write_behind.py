@@ -23,12 +23,13 @@ from gravel.pipeline.store import sink
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.identity import identify
 from gravel.pipeline.store.writer import ArtifactWriter
-from gravel.pipeline.workers import stage_run
+from gravel.pipeline.workers import stage_run as running
 from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifacts import EdgeList, Traversal
 from tests.pipeline import memory_stages
-from tests.pipeline.tiny_stages import plan_of
+from tests.pipeline.run_case import until
+from tests.pipeline.tiny_stages import plan_of, stage_run
 
 
 @pytest.fixture
@@ -72,9 +73,7 @@ def test_results_are_written_side_by_side(monkeypatch: pytest.MonkeyPatch) -> No
     behind = WriteBehind()
     for key in ("a", "b"):
         behind.add(SimpleNamespace(key=key, attempt=1), (), (), told.append)  # type: ignore[arg-type]
-    deadline = time.monotonic() + 20
-    while len(told) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: len(told) == 2)
     behind.stop()
     assert {each.key for each in told} == {"a", "b"}
 
@@ -82,17 +81,13 @@ def test_results_are_written_side_by_side(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_process_may_end_when_all_is_written(tmp_path: Path) -> None:
     """A process that ends waits for threads, of which it may not know whom they belong to."""
     artifact, told, cache = edges(1 << 18), threading.Event(), Cache(tmp_path)
-    task = SimpleNamespace(
-        key="a", attempt=1, cache=cache, run="r", host="elsewhere", keep=True, profile=False
-    )
+    task = task_of(cache, profile=False)
     behind = WriteBehind()
     with cache.lease("r"):
-        behind.add(task, (artifact,), (identify(artifact),), ends(lambda _: told.set()))  # type: ignore[arg-type]
+        behind.add(task, (artifact,), (identify(artifact),), ends(lambda _: told.set()))
         assert told.wait(20)
-        deadline = time.monotonic() + 20
-        while (left := _write_threads()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert not left
+        until(lambda: not _write_threads())
+    assert not _write_threads()
 
 
 def _write_threads() -> list[str]:
@@ -105,7 +100,7 @@ def test_only_the_measurement_itself_has_the_machine_alone(
 ) -> None:
     """What a result takes after it, its id above all, keeps the cores busy anyway."""
     pauses = {}
-    keep = stage_run._keep_in_memory
+    keep = running._keep_in_memory
 
     def measure(context: Any, parameters: Any, inputs: tuple[Any, ...]) -> Any:
         pauses["measured"] = context._services.write_behind._pauses
@@ -116,9 +111,9 @@ def test_only_the_measurement_itself_has_the_machine_alone(
         return keep(task, artifacts, services, *rest)
 
     monkeypatch.setattr(residency, "MIN_BYTES", 1)
-    monkeypatch.setattr(stage_run, "_keep_in_memory", noted)
+    monkeypatch.setattr(running, "_keep_in_memory", noted)
     timed = replace(memory_stages.FILL, name="timed", run=measure, measures=True)
-    plan = plan_of(memory_stages.sized("a", timed, count=1 << 17))
+    plan = plan_of(stage_run("a", timed, count=1 << 17))
     assert execute(plan, RunOptions(cache_root=tmp_path, cluster="inline", backend="cpu")).exit_code == 0
     assert pauses == {"measured": 1, "kept": 0}
 
@@ -127,9 +122,7 @@ def test_a_pause_is_no_part_of_the_time_that_writing_took(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     artifact, told, cache = edges(1 << 18), list[Written](), Cache(tmp_path)
-    task = SimpleNamespace(
-        key="a", attempt=1, cache=cache, run="r", host="elsewhere", keep=True, profile=True
-    )
+    task = task_of(cache, profile=True)
     behind, prepare = WriteBehind(), ArtifactWriter.prepare
     pause = []
 
@@ -142,10 +135,8 @@ def test_a_pause_is_no_part_of_the_time_that_writing_took(
 
     monkeypatch.setattr(ArtifactWriter, "prepare", paused)
     with cache.lease("r"):
-        behind.add(task, (artifact,), (identify(artifact),), ends(told.append))  # type: ignore[arg-type]
-        deadline = time.monotonic() + 20
-        while not told and time.monotonic() < deadline:
-            time.sleep(0.01)
+        behind.add(task, (artifact,), (identify(artifact),), ends(told.append))
+        until(lambda: told)
     behind.stop()
     [written] = told
     before, after = written.spans

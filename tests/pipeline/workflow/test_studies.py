@@ -20,8 +20,8 @@ from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.artifacts import Measurement, VertexIds
 from gravel.stages.stage import Extent, Need, Parameters, Stage
 from tests.pipeline.fake_stages import ORDERINGS
-from tests.pipeline.memory_case import Kept
 from tests.pipeline.plan.test_plan import Bench
+from tests.pipeline.run_case import Kept
 from tests.pipeline.tiny_stages import Tiny, measure
 from tests.pipeline.workflow.study_case import keys_of, matrix, plan_of, problem_of
 
