@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ import pytest
 
 from tests.drills.gravel import PROGRAM, environment
 from tests.drills.gravel import command as gravel
+from tests.pipeline.store.test_opening import bind
 
 WORKFLOW = """
 workflow: obstacles
@@ -51,22 +51,12 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def bind_socket(path: Path) -> None:
-    here = Path.cwd()
-    os.chdir(path.parent)  # the name of a socket may have a hundred characters only
-    try:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(path.name)
-    finally:
-        os.chdir(here)
-
-
 KINDS: dict[str, Callable[[Path], None]] = {
     "a dangling link": lambda path: path.symlink_to("nowhere/at/all"),
     "a link to itself": lambda path: path.symlink_to(path.name),
     "a folder": lambda path: (path / "inside").mkdir(parents=True),
     "a pipe": lambda path: os.mkfifo(path),
-    "a socket": bind_socket,
+    "a socket": bind,
     "a device": lambda path: path.symlink_to("/dev/zero"),
 }
 

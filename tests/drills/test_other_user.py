@@ -14,7 +14,6 @@ import pwd
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ import psutil
 import pytest
 
 from tests.drills.gravel import LIMIT, PROGRAM, environment, session
+from tests.pipeline.workers.test_closed_processes import stage_text, waiting_run, workflow
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,24 +31,13 @@ pytestmark = [
 
 ROOT = Path(__file__).resolve().parents[2]
 
-STAGE = '''
-"""A stage whose two ranks stay together until a file appears."""
-
-from gravel.stages.artifacts import Graph
-from gravel.stages.stage import Extent, Need, Parameters, Slot, Stage
-
-
-class TogetherParameters(Parameters):
-    go: str
-    """The file whose appearance ends the wait."""
-
-
+TOGETHER = """\
 def rank(context, item):
     import pathlib, time
 
     if context.rank == 1:
         # The rendezvous listens as long as a rank is missing: this one is the first to be there.
-        pathlib.Path(item + ".ranks").touch()
+        pathlib.Path(item).with_name("started.json").touch()
     while not pathlib.Path(item).exists():
         context.barrier()
         time.sleep(0.05)
@@ -62,20 +51,7 @@ def together(context, parameters, *, input):
 
 def two(parameters):
     return 2
-
-
-def estimate(parameters, inputs, machine):
-    graph = inputs["input"][0]
-    result = Extent(kind="Graph", vertices=graph.vertices, arcs=graph.arcs, bytes=graph.bytes)
-    return Need(host_bytes=1000, device_bytes=0, outputs=(result,))
-
-
-STAGE = Stage(
-    name="together", version=1, about="Waits.", parameters=TogetherParameters,
-    inputs={"input": Slot(kinds=("Graph",), about="any graph")}, outputs=("Graph",),
-    run=together, estimate=estimate, ranks=two,
-)
-'''
+"""
 
 OTHER = r'''
 """Tries, as whoever runs it, what it reads as JSON on its standard input; prints what it got."""
@@ -202,41 +178,9 @@ def at_work(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """Start a run whose two ranks work together until the test ends, in a folder open to others."""
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)  # so that nothing but gravel's own modes keeps others out
-    (tmp_path / "together.py").write_text(STAGE)
-    go = tmp_path / "go"
-    source = {"rmat": {"scale": 8, "edge_factor": 8, "seed": 1}}
-    stages = {
-        "edges": {"stage": "ingest", "source": source},
-        "graph": {"stage": "symmetrize", "input": "edges"},
-        "together": {"stage": "together", "input": "graph", "go": str(go)},
-    }
-    path = tmp_path / "together.yaml"
-    path.write_text(json.dumps({"workflow": "together", "plugins": ["together.py"], "stages": stages}))
-    cache = tmp_path / "cache"
-    words = ["run", str(path), "--cluster", "local", "--workers", "2", "--backend", "cpu"]
-    run = subprocess.Popen(
-        [*PROGRAM, *words, "--cache", str(cache)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        env=environment(),
-    )
-    try:
-        limit = time.monotonic() + LIMIT
-        while not Path(f"{go}.ranks").exists():
-            assert run.poll() is None, run.communicate()[0]
-            assert time.monotonic() < limit
-            time.sleep(0.05)
-        yield run, cache
-        go.touch()
-        said = run.communicate(timeout=LIMIT)[0]
-        assert run.returncode == 0, said
-    finally:
-        go.touch()
-        run.kill()
-        run.communicate()
+    path = workflow(tmp_path, "together", stage_text("together", TOGETHER, "ranks=two"))
+    with waiting_run(PROGRAM, path, cwd=ROOT, start_new_session=True, env=environment()) as run:
+        yield run, tmp_path / "cache"
 
 
 def opened(processes: list[psutil.Process], cache: Path) -> dict[str, Any]:

@@ -14,12 +14,12 @@ import numpy
 import pyarrow
 import pytest
 import zarr
-from click.testing import CliRunner, Result
+from click.testing import Result
 from pyarrow import parquet
 
-from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.store.cache import Cache
+from tests.pipeline.cli.test_run import gravel
 
 WORKFLOW = """\
 workflow: people
@@ -39,14 +39,8 @@ PEOPLE = [("alice", "bob"), ("bob", "carol"), ("dave", "erin, sr"), ("alice", "d
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAVEL_CACHE", str(tmp_path / "cache"))
     return tmp_path
-
-
-def gravel(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, [*arguments, "--cache", "cache"], standalone_mode=False)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 def run(file: str, sources: str, name: str = "w.yaml") -> Result:

@@ -106,9 +106,6 @@ def test_options_and_escapes(folder: Path) -> None:
     good("run", "w.yaml", "--set", f"file={NAME}.txt", "--cluster", "inline", cwd=folder)
     (folder / "w.yaml").write_text(text.replace("g.txt", f'"{SHOWN}.txt"'))
     assert "3 cached" in good("run", "w.yaml", "--cluster", "inline", cwd=folder)
-
-
-def test_a_file_that_is_not_there(folder: Path) -> None:
     done = command("run", os.fsdecode(b"gon\xe9.txt"), cwd=folder)
     assert done.returncode == 2
     assert "there is no file gon\\udce9.txt" in done.stderr

@@ -65,9 +65,6 @@ def test_a_cache_that_others_could_read_is_closed_once_and_that_is_said(tmp_path
     assert f"note: other users could read the cache {cache} (mode 0755); it is yours alone now" in done.stderr
     assert cache.stat().st_mode & 0o777 == 0o700
     assert gravel("cache", "ls", cwd=tmp_path).stderr == ""
-
-
-def test_a_folder_with_other_uses_is_left_as_it_is(tmp_path: Path):
-    tmp_path.chmod(0o755)
+    tmp_path.chmod(0o755)  # a folder with other uses is left as it is
     assert gravel("cache", "ls", "--cache", ".", cwd=tmp_path).stderr == ""
     assert tmp_path.stat().st_mode & 0o777 == 0o755

@@ -37,46 +37,43 @@ def test_the_search_of_the_quickstart_is_compiled_ahead() -> None:
     assert search_job(plan, "bfs", needs, _environment("inline", "cuda")) is None
 
 
-@pytest.mark.parametrize("setting", [{"cluster": "tcp://there:1"}, {"cluster": "cuda"}, {"cores": 1}])
-def test_nothing_is_started_where_it_does_not_help(setting: dict[str, Any]) -> None:
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Compiles ahead what runs of the quickstart need, into a folder of its own."""
+    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
     plan, needs = _quickstart()
-    assert compile_ahead(plan, plan.runs, needs, _environment(**setting)) is None
+    return lambda runs=plan.runs, **setting: compile_ahead(plan, runs, needs, _environment(**setting))
+
+
+@pytest.mark.parametrize("setting", [{"cluster": "tcp://there:1"}, {"cluster": "cuda"}, {"cores": 1}])
+def test_nothing_is_started_where_it_does_not_help(ahead: Any, setting: dict[str, Any]) -> None:
+    assert ahead(**setting) is None
 
 
 @pytest.mark.slow
-def test_what_was_compiled_is_not_started_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
-    plan, needs = _quickstart()
-    assert compile_ahead(plan, ["edges", "graph"], needs, _environment()) is None
-    compiling = compile_ahead(plan, plan.runs, needs, _environment())
-    assert compiling is not None
-    assert compiling.process.wait() == 0
-    assert compile_ahead(plan, plan.runs, needs, _environment()) is None
+def test_what_was_compiled_is_not_started_again(ahead: Any) -> None:
+    assert ahead(["edges", "graph"]) is None
+    assert ahead().process.wait() == 0
+    assert ahead() is None
 
 
 @pytest.mark.parametrize("is_done", [True, False])
-def test_a_run_that_ends_early_ends_the_compiling(monkeypatch, tmp_path, is_done) -> None:
-    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
-    plan, needs = _quickstart()
-    compiling = compile_ahead(plan, plan.runs, needs, _environment())
-    assert compiling is not None
+def test_a_run_that_ends_early_ends_the_compiling(ahead: Any, is_done: bool) -> None:
+    compiling = ahead()
     asked: list[str] = []
     compiling.close(lambda key: bool(asked.append(key)) or is_done)
     assert compiling.process.returncode == -signal.SIGKILL
     assert asked == ["bfs"]
     # What the search itself compiled need not be compiled ahead again.
-    again = compile_ahead(plan, plan.runs, needs, _environment())
+    again = ahead()
     assert (again is None) == is_done
     if again is not None:
         again.close(lambda key: False)
 
 
-def test_what_cannot_be_compiled_ahead_is_not_tried_again(monkeypatch, tmp_path) -> None:
-    monkeypatch.setenv("GRAVEL_COMPILED", str(tmp_path / "compiled"))
+def test_what_cannot_be_compiled_ahead_is_not_tried_again(ahead: Any, monkeypatch) -> None:
     monkeypatch.setattr("sys.executable", "/bin/false")
-    plan, needs = _quickstart()
-    compiling = compile_ahead(plan, plan.runs, needs, _environment())
-    assert compiling is not None
+    compiling = ahead()
     assert compiling.process.wait() == 1
     compiling.close(lambda key: True)
-    assert compile_ahead(plan, plan.runs, needs, _environment()) is None
+    assert ahead() is None

@@ -78,11 +78,11 @@ def test_each_edge_is_looked_at_a_few_times(tmp_path, made, monkeypatch, shape) 
 
 
 def test_a_long_chain_of_results_in_memory_is_asked_for_at_once() -> None:
-    nodes = Nodes(plan_of(*unkept(5000)))
+    nodes = Nodes(plan_of(*unkept(1500)))
     for node in nodes:
         nodes.identify(node, (node.key,))
         nodes.move(node, KNOWN)
-    last = nodes["a4999"]
+    last = nodes["a1499"]
     nodes.move(last, WANTED)
     assert {node.state for node in nodes} == {WANTED}
     assert [node.key for node in nodes.ready.nodes()] == ["a0"]

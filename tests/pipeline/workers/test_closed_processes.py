@@ -22,18 +22,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 LIMIT = 120.0
 
-STAGE = '''
-"""Stages that wait until they are told to go on."""
-
-from gravel.stages.artifacts import Graph
-from gravel.stages.stage import Extent, Need, Parameters, Slot, Stage
-
-
-class WaitParameters(Parameters):
-    go: str
-    """The file whose appearance ends the wait."""
-
-
+WAIT = """\
 def say(folder, name):
     import json, os, pathlib, subprocess, sys
 
@@ -54,6 +43,22 @@ def wait(context, parameters, *, input):
     while not pathlib.Path(parameters.go).exists():
         time.sleep(0.05)
     return input
+"""
+
+
+def stage_text(name: str, body: str, more: str = "") -> str:
+    """Return a plugin whose stage waits until a file appears; the function of its name is in `body`."""
+    return f'''
+from gravel.stages.artifacts import Graph
+from gravel.stages.stage import Extent, Need, Parameters, Slot, Stage
+
+
+class WaitParameters(Parameters):
+    go: str
+    """The file whose appearance ends the wait."""
+
+
+{body}
 
 
 def estimate(parameters, inputs, machine):
@@ -63,9 +68,9 @@ def estimate(parameters, inputs, machine):
 
 
 STAGE = Stage(
-    name="wait", version=1, about="Waits.", parameters=WaitParameters,
-    inputs={"input": Slot(kinds=("Graph",), about="any graph")}, outputs=("Graph",),
-    run=wait, estimate=estimate,
+    name={name!r}, version=1, about="Waits.", parameters=WaitParameters,
+    inputs={{"input": Slot(kinds=("Graph",), about="any graph")}}, outputs=("Graph",),
+    run={name}, estimate=estimate, {more}
 )
 '''
 
@@ -82,40 +87,28 @@ sys.modules[__name__] = importlib.import_module(__name__)
 """A module that notes who imports it, and then is the one that was meant."""
 
 
-def workflow(folder: Path) -> Path:
-    """Write a workflow that waits for a file `go` in a folder, and the stage that does."""
-    (folder / "waits.py").write_text(STAGE)
+def workflow(folder: Path, name: str, text: str) -> Path:
+    """Write a workflow that waits for a file `go` in a folder, and the plugin whose stage does."""
+    (folder / "waits.py").write_text(text)
     path = folder / "waits.yaml"
     source = {"rmat": {"scale": 6, "edge_factor": 4, "seed": 1}}
     stages = {
         "edges": {"stage": "ingest", "source": source},
         "graph": {"stage": "symmetrize", "input": "edges"},
-        "wait": {"stage": "wait", "input": "graph", "go": str(folder / "go")},
+        "wait": {"stage": name, "input": "graph", "go": str(folder / "go")},
     }
     path.write_text(json.dumps({"workflow": "waits", "plugins": ["waits.py"], "stages": stages}))
     return path
 
 
 @contextmanager
-def waiting_run(folder: Path, *, cwd: Path | None = None) -> Iterator[subprocess.Popen[str]]:
-    """Start `gravel run` on two workers and yield it while its stage waits; then let it end well."""
-    path = workflow(folder)
+def waiting_run(command: list[str], path: Path, **how: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start `gravel run` on two workers and yield it once `started.json` is there; then let it end well."""
+    folder = path.parent
     words = ["run", str(path), "--cluster", "local", "--workers", "2", "--backend", "cpu"]
-    # As the installed command: a script in a folder of its own, run by a Python without a safe path.
-    script = folder / "bin" / "gravel"
-    script.parent.mkdir()
-    script.write_text(
-        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom gravel.pipeline.cli import main\n"
-        'if __name__ == "__main__":\n    main()\n'
-    )
-    run = subprocess.Popen(
-        [sys.executable, str(script), *words, "--cache", str(folder / "cache")],
-        cwd=cwd or folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={name: value for name, value in os.environ.items() if not name.startswith(("GRAVEL_", "PYTHON"))},
-    )
+    words += ["--cache", str(folder / "cache")]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    run = subprocess.Popen([*command, *words], text=True, **pipes, **how)
     try:
         deadline = time.monotonic() + LIMIT
         while not (folder / "started.json").exists():
@@ -222,7 +215,16 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     here.mkdir()
     for name in ("socket", "signal", "numpy", "zarr", "numba", "distributed", "stages", "selectors"):
         (here / f"{name}.py").write_text(STRAY.format(mark=str(folder / "mark")))
-    with waiting_run(folder, cwd=here) as run:
+    # As the installed command: a script in a folder of its own, run by a Python without a safe path.
+    script = folder / "bin" / "gravel"
+    script.parent.mkdir()
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom gravel.pipeline.cli import main\n"
+        'if __name__ == "__main__":\n    main()\n'
+    )
+    plain = {name: text for name, text in os.environ.items() if not name.startswith(("GRAVEL_", "PYTHON"))}
+    path = workflow(folder, "wait", stage_text("wait", WAIT))
+    with waiting_run([sys.executable, str(script)], path, cwd=here, env=plain) as run:
         ports = ports_of(run)
         answers = {}
         for host, port in ports:

@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
@@ -19,6 +17,7 @@ from gravel.pipeline.workflow.catalogue import read_catalogue
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.schema import workflow_schema
 from gravel.stages.stage import all_stages
+from tests.pipeline.cli_case import gravel
 from tests.pipeline.workflow.test_schema import check
 from tests.web_server import WebServer
 
@@ -56,10 +55,6 @@ def problem_of(home: Path, section: str) -> tuple[str, str, str, str]:
     assert place is not None
     at = f"{Path(place.file).name}:{place.line}"
     return problem.message, problem.hint or "", at, place.snippet[place.column - 1 :]
-
-
-def gravel(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words))
 
 
 def run(*words: str) -> tuple[int, str, dict[str, Any]]:

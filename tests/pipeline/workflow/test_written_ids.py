@@ -6,12 +6,11 @@ import csv
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.workflow.data_files import split_ids
 from gravel.pipeline.workflow.loader import load_workflow
+from tests.pipeline.cli.test_run import gravel
 
 IDS = [
     "007", "7", "0x10", "16", "+7", "-0", "0", "-5", "0123", "123", "0o17", "15", "1e3", "1000", "1000.0",
@@ -31,17 +30,11 @@ stages:
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GRAVEL_CACHE", str(tmp_path / "cache"))
     (tmp_path / "ids.csv").write_text("source,target\n" + "".join(f"{each},hub\n" for each in IDS))
     rows = "".join(f"{each},{each + 1}\n" for each in range(20))
     (tmp_path / "numbers.csv").write_text(f"source,target\n{rows}")
     return tmp_path
-
-
-def gravel(*arguments: str) -> Result:
-    result = CliRunner().invoke(main, [*arguments, "--cache", "cache"], standalone_mode=False)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
 
 
 def found(workflow: str, *options: str, stage: str = "bfs", column: str = "source") -> list[str]:
