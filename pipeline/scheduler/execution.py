@@ -27,6 +27,7 @@ from gravel.pipeline.scheduler.run import Run
 from gravel.pipeline.scheduler.run_events import RunEvents
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
+from gravel.pipeline.store.folder import scratch_path
 from gravel.pipeline.workflow.scalars import as_data
 from gravel.stages.copies import copies
 from gravel.stages.urls import hidden
@@ -146,7 +147,7 @@ def sweep(cache: Cache) -> None:
         for name in left:
             if name not in alive:
                 with suppress(OSError):
-                    cache.files.remove(f"scratch/{name}")
+                    cache.files.remove(scratch_path(name))
 
 
 def _take_start(spans: Spans, began: float, commanded: float | None) -> None:
@@ -216,7 +217,7 @@ def _run_to_end(run: Run) -> RunOutcome:
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")
     finally:
-        _remove(cache.root / "scratch" / record.run)
+        _remove(cache.root / scratch_path(record.run))
         if record.state != "running":
             if record.datasets:
                 events.emit("datasets", datasets=record.datasets)
