@@ -13,8 +13,6 @@ from gravel.pipeline.store.cache import FOLDERS
 PIPELINE = Path(__file__).parents[3] / "pipeline"
 
 ROOMS = sorted({path.parent.name for path in PIPELINE.glob("*/__init__.py")} - {"store"})
-    path.name for path in PIPELINE.iterdir() if path.is_dir() and path.name not in ("store", "__pycache__")
-)
 
 
 def texts_of_paths(tree: ast.AST) -> Iterator[str]:
