@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy
 
-from gravel.pipeline.progress.events import Event, Reporter
+from gravel.pipeline.progress.events import Display, Event
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Graph
 
 
-class Kept(Reporter):
+class Kept(Display):
     """Keeps all events."""
 
     def __init__(self) -> None:

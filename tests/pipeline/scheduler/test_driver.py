@@ -78,7 +78,7 @@ def test_a_second_run_computes_nothing_and_starts_nothing(root: Path, marks: Pat
     assert states(first) == {"a": "computed", "b": "computed", "c": "computed"}
     assert total(root, first, "c") == 3 + 6 + (2 + 6)
     listener = Listener()
-    second = run(chain(marks), root, reporter=listener)
+    second = run(chain(marks), root, display=listener)
     assert states(second) == {"a": "cached", "b": "cached", "c": "cached"}
     assert second.record["cluster"] is None
     assert "cluster_started" not in listener.kinds()
@@ -150,7 +150,7 @@ def test_a_flipped_byte_is_found_when_it_is_read_and_made_again(root: Path, mark
     content[2] ^= 0xFF
     file.write_bytes(content)
     listener = Listener()
-    second = run(chain(marks, value=30), root, reporter=listener)
+    second = run(chain(marks, value=30), root, display=listener)
     assert states(second) == {"a": "computed", "b": "cached", "c": "computed"}
     assert total(root, second, "c") == 30 + 6 + 8
     assert listener.kinds().count("damaged") == 1
@@ -194,7 +194,7 @@ def test_what_cannot_fit_is_refused_before_anything_runs(root: Path, marks: Path
 def test_memory_that_runs_out_is_tried_again_and_then_told(root: Path, marks: Path) -> None:
     listener = Listener()
     plan = plan_of(stage_run("a", MAKE, value=1, once="memory", marks=str(marks)))
-    assert run(plan, root, reporter=listener).state == "done"
+    assert run(plan, root, display=listener).state == "done"
     assert "stage_retried" in listener.kinds()
     plan = plan_of(stage_run("a", MAKE, value=2, once="memory", marks=str(marks)))
     outcome = run(plan, root, retries=0)
@@ -298,7 +298,7 @@ def test_two_runs_at_once_share_the_work(root: Path, marks: Path) -> None:
     outcomes: list[RunOutcome] = []
     listener = Listener()
     threads = [
-        threading.Thread(target=lambda: outcomes.append(run(plan(), root, reporter=listener)))
+        threading.Thread(target=lambda: outcomes.append(run(plan(), root, display=listener)))
         for _ in range(2)
     ]
     for thread in threads:
