@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.progress.events import Event, Reporter
+from gravel.pipeline.progress.events import Display, Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,20 +23,20 @@ def is_interactive() -> bool:
     return hasattr(sys, "ps1") or bool(sys.flags.interactive)
 
 
-def reporter_for(progress: bool | None) -> Reporter | None:
+def display_for(progress: bool | None) -> Display | None:
     """Choose how a run is shown; None shows it in a notebook and at a prompt with a terminal."""
     if progress is False:
         return None
     if in_notebook():
-        return NotebookReporter()
+        return NotebookDisplay()
     if progress is None and not (is_interactive() and sys.stderr.isatty()):
         return None
-    from gravel.pipeline.progress.terminal import make_reporter
+    from gravel.pipeline.progress.terminal import make_display
 
-    return make_reporter()
+    return make_display()
 
 
-class NotebookReporter(Reporter):
+class NotebookDisplay(Display):
     """One line below the cell that changes as the run goes on; problems stay below it."""
 
     def __init__(self, show: Callable[[str], Any] | None = None) -> None:

@@ -16,11 +16,11 @@ from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loader import load_workflow
-from gravel.progress import reporter_for
+from gravel.progress import display_for
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.progress.events import Reporter
+    from gravel.pipeline.progress.events import Display
     from gravel.pipeline.scheduler.options import RunOutcome
     from gravel.pipeline.workflow.model import Workflow
 
@@ -122,9 +122,9 @@ def run(
     selected = {axis: [_text(value) for value in _listed(one)] for axis, one in (where or {}).items()}
     asked = {"where": selected, "only": only, "force": force, "keep": keep}
     machine = {"host_memory": host_memory, "device_memory": device_memory, "workers": workers}
-    reporter = reporter_for(progress)
+    display = display_for(progress)
     outcome, plan = _outcome(
-        workflow, root, asked, {"cluster": cluster, "backend": backend, **machine}, reporter
+        workflow, root, asked, {"cluster": cluster, "backend": backend, **machine}, display
     )
     return _done(outcome, plan, root)
 
@@ -151,17 +151,17 @@ def _quoted(vertex: str) -> str:
 
 def carry_out(workflow: Workflow, root: Path, **options: Any) -> RunOutcome:
     """Run a workflow that is not in a file; raises `RunFailed`."""
-    outcome, plan = _outcome(workflow, root, {}, options, reporter_for(None))
+    outcome, plan = _outcome(workflow, root, {}, options, display_for(None))
     _done(outcome, plan, root)
     return outcome
 
 
 def _outcome(
-    workflow: Workflow, root: Path, asked: dict[str, Any], options: dict[str, Any], reporter: Reporter | None
+    workflow: Workflow, root: Path, asked: dict[str, Any], options: dict[str, Any], display: Display | None
 ) -> tuple[RunOutcome, Plan]:
     with private_files():
         plan = build_plan(workflow, **asked)
-        return execute(plan, RunOptions(cache_root=root, reporter=reporter, **options)), plan
+        return execute(plan, RunOptions(cache_root=root, display=display, **options)), plan
 
 
 def _done(outcome: RunOutcome, plan: Plan, root: Path) -> Run:

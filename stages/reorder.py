@@ -239,9 +239,11 @@ def _estimate(
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     width = 4 if n < 1 << 32 else 8
-    on_device = uses_device(machine, n, m)
+    read = 2 * m if graph.directed else m
+    methods = ON_DEVICE if parameters.method == "auto" else {parameters.method} & ON_DEVICE
+    places = {place_of(method, machine, n, read) for method in methods}
     applying = applying_bytes(machine, n, m)
-    pinned = width * m if machine.backend == "cuda" and not on_device else 0
+    pinned = width * m if not uses_device(machine, n, m) and (applying or "pinned" in places) else 0
     # A range of new rows that is written, and the next one.
     ranges = 2 * width * min(m, ARCS_AT_ONCE)
     # Degrees and their order come first, beside the permutation.
@@ -249,10 +251,7 @@ def _estimate(
     host = pinned + max((16 + width) * n, (8 + 2 * width) * n + kept)
     if parameters.method == "original":
         host, applying, ranges = width * n, 0, 0
-    read = 2 * m if graph.directed else m
-    methods = ON_DEVICE if parameters.method == "auto" else {parameters.method} & ON_DEVICE
-    there = all(place_of(method, machine, n, read) == "device" for method in methods)
-    if parameters.method in ("rcm", "rcm_by_degree", "auto") and (graph.directed or not there):
+    if parameters.method in ("rcm", "rcm_by_degree", "auto") and (graph.directed or places != {"device"}):
         ordering = (2 * width + 1) * n + pinned
         if graph.directed:
             ordering = COMPILED_REVERSES + (8 + 2 * width + 1) * n + 2 * width * m

@@ -23,7 +23,7 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
 from gravel.pipeline.export.columns import EXPORTABLE, columns_of
 from gravel.pipeline.export.writers import check_target, write_file
-from gravel.pipeline.progress.terminal import make_reporter
+from gravel.pipeline.progress.terminal import make_display
 from gravel.pipeline.store.cache import Cache
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def command(
     run = _one_run(plan, stage)
     source = _source(plan, run)
     cache = open_cache(cache_path)
-    reporter = make_reporter(quiet=True)
-    options = RunOptions(cache_root=cache.root, reporter=reporter, trust_remote=trust_remote, **machine)
+    display = make_display(quiet=True)
+    options = RunOptions(cache_root=cache.root, display=display, trust_remote=trust_remote, **machine)
     rows = _export(plan, source, path, options, cache)
     click.echo(f"{rows:,} rows -> {path}")
 

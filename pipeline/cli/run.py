@@ -94,7 +94,7 @@ def command(
     Exit code 0: done. 1: a stage or a verification failed. 2: the request or the file is wrong, or it
     cannot fit. 130: interrupted; what is complete is kept and used by the next run.
     """
-    from gravel.pipeline.progress.terminal import make_reporter
+    from gravel.pipeline.progress.terminal import make_display
     from gravel.pipeline.records.hooks import check_hooks, run_hooks
     from gravel.pipeline.records.past_runs import last_failures
     from gravel.pipeline.scheduler.execution import execute
@@ -120,8 +120,8 @@ def command(
     if failures is not None and not failures.keys:
         echo(f"nothing failed in the last run of {file} ({failures.run}), so nothing is to do", err=True)
         return 0
-    reporter = make_reporter(json=as_json, quiet=quiet)
-    settings = RunOptions(cache_root=root, tls=tls, reporter=reporter, began=began, **machine, **options)
+    display = make_display(json=as_json, quiet=quiet)
+    settings = RunOptions(cache_root=root, tls=tls, display=display, began=began, **machine, **options)
     with run_hooks(check_hooks(hooks), root, Path(file), partial(echo, err=True)) as ended:
         plan = load_plan(
             file, others=others, failed=failures.keys if failures is not None else (), **selection

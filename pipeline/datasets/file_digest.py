@@ -16,6 +16,7 @@ from blake3 import blake3
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import shows_every_change, state_of
 from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.folder import DIGESTS
 from gravel.stages.addresses import check_scheme
 from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.errors import StageError
@@ -87,7 +88,7 @@ class FileDigests:
             raise RequestError(
                 f"{path} is a pipe or a device, and a file is needed", hint="copy what it gives into a file"
             )
-        name = f"digests/{blake3(os.fsencode(path.resolve())).hexdigest()}.json"
+        name = f"{DIGESTS}/{blake3(os.fsencode(path.resolve())).hexdigest()}.json"
         key, now = state_of(before), time.time()
         known = self._memo(name, key)
         if known is not None:

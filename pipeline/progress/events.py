@@ -44,7 +44,7 @@ class Event:
     time: float = field(default_factory=time.time)
 
 
-class Reporter:
+class Display:
     """Shows events to somebody; this one shows nothing."""
 
     def handle(self, event: Event) -> None:
@@ -57,11 +57,11 @@ class Reporter:
         """End; the terminal is as it was."""
 
 
-class QuietReporter(Reporter):
+class QuietDisplay(Display):
     """Shows nothing; problems still reach the command's error message."""
 
 
-class JsonReporter(Reporter):
+class JsonDisplay(Display):
     """One JSON object per line, for programs."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -154,7 +154,7 @@ def summary(data: dict[str, Any]) -> str:
     return text
 
 
-class PlainReporter(Reporter):
+class PlainDisplay(Display):
     """Writes a line per event to a stream, standard error by default."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -175,7 +175,7 @@ class PlainReporter(Reporter):
         self._stream.flush()
 
 
-class ProblemReporter(PlainReporter):
+class ProblemDisplay(PlainDisplay):
     """Writes problems only; a failure reaches the command's error message."""
 
     def handle(self, event: Event) -> None:

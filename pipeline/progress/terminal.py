@@ -11,11 +11,11 @@ import click
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.events import (
+    Display,
     Event,
-    JsonReporter,
-    PlainReporter,
-    ProblemReporter,
-    Reporter,
+    JsonDisplay,
+    PlainDisplay,
+    ProblemDisplay,
     sentence,
 )
 from gravel.pipeline.progress.rates import Pace, describe_pace
@@ -37,7 +37,7 @@ _STYLES: dict[str, tuple[str, dict[str, Any]]] = {
 _SHOWN_CACHED = 12
 
 
-class TerminalReporter(Reporter):
+class TerminalDisplay(Display):
     """Finished steps scroll away above, running ones stay with rate and time left."""
 
     def __init__(self, console: Console | None = None) -> None:
@@ -130,12 +130,12 @@ class TerminalReporter(Reporter):
             self._live = None
 
 
-def make_reporter(*, json: bool = False, quiet: bool = False, terminal: bool | None = None) -> Reporter:
+def make_display(*, json: bool = False, quiet: bool = False, terminal: bool | None = None) -> Display:
     """Choose how a run is shown; `terminal` None asks whether standard error is one."""
     if json:
-        return JsonReporter()
+        return JsonDisplay()
     if quiet:
-        return ProblemReporter()
+        return ProblemDisplay()
     if sys.stderr.isatty() if terminal is None else terminal:
-        return TerminalReporter()
-    return PlainReporter()
+        return TerminalDisplay()
+    return PlainDisplay()

@@ -22,6 +22,7 @@ from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.job_store import Claim, JobStore, load_hooks
 from gravel.pipeline.schedule.policy import again
 from gravel.pipeline.schedule.times import iso
+from gravel.pipeline.store.folder import run_path
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file
 
 FAILURES = ("failed", "timed out", "lost")
@@ -183,7 +184,7 @@ def conclude(claim: Claim, record: dict[str, Any] | None, log: Path, limit: floa
 def find_record(root: Path, claim: Claim) -> dict[str, Any] | None:
     """Return the record of a claim's run, or None if it made none that can be read."""
     if claim.run is not None:
-        return read_run(root / "runs" / claim.run)
+        return read_run(root / run_path(claim.run))
     if claim.state != "running":
         return None
     for folder in run_folders(root):

@@ -27,6 +27,7 @@ from gravel.pipeline.schedule.policy import State
 from gravel.pipeline.schedule.times import iso
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.folder import LEASES, SCHEDULES
 from gravel.pipeline.store.leases import Lease, holder
 from gravel.pipeline.store.ownership import user_name
 from gravel.pipeline.store.sharing import check_own_file, is_own, make_config_folder
@@ -94,21 +95,21 @@ class JobStore:
         return [
             name
             for name in names
-            if (self.root / "schedules" / name / "job.json").exists() and self._is_own(name)
+            if (self.root / SCHEDULES / name / "job.json").exists() and self._is_own(name)
         ]
 
     def _is_own(self, name: str) -> bool:
         """Say whether a job is the user's: one of another member of a shared cache would run their code."""
-        return is_own(self.root, self.root / "schedules" / name)
+        return is_own(self.root, self.root / SCHEDULES / name)
 
     def add(self, job: Job) -> None:
         """Put a job on record; raises RequestError if the name is taken."""
         if not self._is_own(job.name):
-            maker = user_name((self.root / "schedules" / job.name).stat().st_uid)
+            maker = user_name((self.root / SCHEDULES / job.name).stat().st_uid)
             raise RequestError(
                 f"{maker} has a schedule {job.name!r} in this cache", hint="choose another --name"
             )
-        if not self._files.create(f"schedules/{job.name}/job.json", _pack(job)):
+        if not self._files.create(f"{SCHEDULES}/{job.name}/job.json", _pack(job)):
             known = self.find(job.name)
             what = f"; it runs {known.workflow} at {known.cron!r}" if known else ""
             raise RequestError(
@@ -118,7 +119,7 @@ class JobStore:
 
     def find(self, name: str) -> Job | None:
         """Return a job, or None if there is none. Raises GravelError for a damaged record."""
-        return self._read(f"schedules/{name}/job.json", Job) if self._is_own(name) else None
+        return self._read(f"{SCHEDULES}/{name}/job.json", Job) if self._is_own(name) else None
 
     def job(self, name: str) -> Job:
         """Return a job; raises RequestError, with the nearest name, if there is none."""
@@ -137,9 +138,9 @@ class JobStore:
 
     def remove(self, name: str) -> None:
         """Forget a job with its claims and logs; a run that goes ends by itself."""
-        aside = f"schedules/.removed-{uuid.uuid4().hex}"
+        aside = f"{SCHEDULES}/.removed-{uuid.uuid4().hex}"
         with self.lock(name):
-            self._files.move(f"schedules/{name}", aside)
+            self._files.move(f"{SCHEDULES}/{name}", aside)
         with storage_errors(self.root):
             shutil.rmtree(self.root / aside, ignore_errors=True)
 
@@ -149,15 +150,15 @@ class JobStore:
 
     def state(self, job: Job) -> State:
         """Return where a job stands. Raises GravelError for a damaged record."""
-        return self._read(f"schedules/{job.name}/state.json", State) or State(decided=int(job.created))
+        return self._read(f"{SCHEDULES}/{job.name}/state.json", State) or State(decided=int(job.created))
 
     def write_state(self, job: Job, state: State) -> None:
         """Replace a job's state; call it under the job's lock."""
-        self._files.replace(f"schedules/{job.name}/state.json", _pack(state))
+        self._files.replace(f"{SCHEDULES}/{job.name}/state.json", _pack(state))
 
     def lease_path(self, name: str) -> Path:
         """Return where the lease of a job's run lies: among those of runs, so that gc spares what it uses."""
-        return self.root / "leases" / f"schedule-{name}.lock"
+        return self.root / LEASES / f"schedule-{name}.lock"
 
     def running(self, name: str) -> bool:
         """Say whether the process of a run of the job lives."""
@@ -177,47 +178,47 @@ class JobStore:
 
     def log(self, claim: Claim) -> Path:
         """Return the file of what a run prints."""
-        return self.root / "schedules" / claim.job / "claims" / f"{claim.name}.log"
+        return self.root / SCHEDULES / claim.job / "claims" / f"{claim.name}.log"
 
     def claim(self, claim: Claim) -> bool:
         """Put a claim on record; says whether it is the first on its due time and attempt."""
-        return self._files.create(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim))
+        return self._files.create(f"{SCHEDULES}/{claim.job}/claims/{claim.name}.json", _pack(claim))
 
     def write_claim(self, claim: Claim) -> None:
         """Replace a claim of one's own."""
-        self._files.replace(f"schedules/{claim.job}/claims/{claim.name}.json", _pack(claim))
+        self._files.replace(f"{SCHEDULES}/{claim.job}/claims/{claim.name}.json", _pack(claim))
 
     def find_claim(self, name: str, claim: str | None) -> Claim | None:
         """Return a claim by its file name, or None if there is none, or it is not there or damaged."""
         if claim is None:
             return None
         try:
-            return self._read(f"schedules/{name}/claims/{claim}.json", Claim)
+            return self._read(f"{SCHEDULES}/{name}/claims/{claim}.json", Claim)
         except GravelError:
             return None
 
     def claims(self, name: str, due: int | None = None) -> list[Claim]:
         """Return the claims of a job (of one due time), in order."""
         start = "" if due is None else claim_name(due, 0)[:-1]
-        names = self._files.names(f"schedules/{name}/claims", ".json")
+        names = self._files.names(f"{SCHEDULES}/{name}/claims", ".json")
         found = (self.find_claim(name, each[:-5]) for each in names if each.startswith(start))
         return sorted((each for each in found if each), key=lambda each: (each.due, each.attempt))
 
     def prune(self, name: str, keep: set[str]) -> None:
         """Remove the oldest claims, with their logs, of more than `KEPT_CLAIMS`."""
-        names = [each[:-5] for each in self._files.names(f"schedules/{name}/claims", ".json")]
+        names = [each[:-5] for each in self._files.names(f"{SCHEDULES}/{name}/claims", ".json")]
         for old in names[: max(0, len(names) - KEPT_CLAIMS)]:
             if old not in keep:
-                self._files.remove(f"schedules/{name}/claims/{old}.json")
-                self._files.remove(f"schedules/{name}/claims/{old}.log")
+                self._files.remove(f"{SCHEDULES}/{name}/claims/{old}.json")
+                self._files.remove(f"{SCHEDULES}/{name}/claims/{old}.log")
 
     def sweep(self) -> None:
         """Remove what writers that were killed left, and the rest of jobs that were being removed."""
-        folder = self.root / "schedules"
+        folder = self.root / SCHEDULES
         for aside in folder.glob(".removed-*"):
             shutil.rmtree(aside, ignore_errors=True)
         for name in self.names():
-            for place in (f"schedules/{name}", f"schedules/{name}/claims"):
+            for place in (f"{SCHEDULES}/{name}", f"{SCHEDULES}/{name}/claims"):
                 for leaving in self._files.leavings(place):
                     self._files.remove(leaving)
 

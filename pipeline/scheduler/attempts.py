@@ -13,6 +13,7 @@ from gravel.pipeline.plan.sizes import stated_need
 from gravel.pipeline.scheduler.node import KNOWN, LOCKING, RUNNING, WAITING, WANTED, Attempt, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
 from gravel.pipeline.scheduler.ready_queue import ShortRuns
+from gravel.pipeline.store.folder import scratch_path
 from gravel.pipeline.workers.failure import Failure
 from gravel.pipeline.workers.protocol import Assignment
 from gravel.pipeline.workers.stage_task import StageTask
@@ -319,7 +320,7 @@ def _task(node: Node, run: Run) -> StageTask:
         cache=cache,
         machine=run.environment.machine(node.run.stage, attempt.threads),
         keep=node.run.keep,
-        scratch=cache.root / "scratch" / record.run / f"{recipe[:16]}-{attempt.number}",
+        scratch=cache.root / scratch_path(record.run, f"{recipe[:16]}-{attempt.number}"),
         log=record.log_path(node.key),
         in_memory=attempt.in_memory,
         on_device=attempt.on_device,

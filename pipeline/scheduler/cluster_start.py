@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.machine import RunEnvironment
+from gravel.pipeline.store.folder import DASK_LOG, LOGS, scratch_path
 from gravel.pipeline.workers.loading import load
 from gravel.pipeline.workers.protocol import Cluster, Reported, WorkerSlot, is_address
 
@@ -80,9 +81,9 @@ def start_cluster(
         stop_logging,
     )
 
-    log = folder / "logs" / "dask.log"
+    log = folder / LOGS / DASK_LOG
     handler = log_to_file(log)
-    scratch = cache_root / "scratch" / run
+    scratch = cache_root / scratch_path(run)
     # Workers of somebody else's cluster may be another user's, who shares the cache.
     scratch.mkdir(mode=0o777 if is_address(environment.cluster) else 0o700, parents=True, exist_ok=True)
     several_gpus = environment.cluster == "cuda" and len(environment.devices) > 1

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.plan.model import without_unable
-from gravel.pipeline.progress.events import QuietReporter
+from gravel.pipeline.progress.events import QuietDisplay
 from gravel.pipeline.records.past_runs import last_report, list_runs, still_runs
 from gravel.pipeline.records.record import Outline, RunRecord
 from gravel.pipeline.scheduler.data_sets import data_set_rows, gone, last_data_sets, new_and_gone
@@ -27,6 +27,7 @@ from gravel.pipeline.scheduler.run import Run
 from gravel.pipeline.scheduler.run_events import RunEvents
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
+from gravel.pipeline.store.folder import scratch_path
 from gravel.pipeline.workflow.scalars import as_data
 from gravel.stages.copies import copies
 from gravel.stages.urls import hidden
@@ -64,8 +65,8 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     record = RunRecord(
         options.cache_root, outline_of(plan), _machine_record(facts, environment), options.to_json()
     )
-    reporter = options.reporter or QuietReporter()
-    events = RunEvents(plan, record, reporter, cache)
+    display = options.display or QuietDisplay()
+    events = RunEvents(plan, record, display, cache)
     cache.say = lambda message: events.emit("note", message=message)
     with storage_errors(cache.root):
         make_root(cache.root)
@@ -74,7 +75,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     try:
         return _run_to_end(Run(plan, cache, environment, options, events, facts))
     finally:
-        reporter.close()
+        display.close()
 
 
 def outline_of(plan: Plan) -> Outline:
@@ -146,7 +147,7 @@ def sweep(cache: Cache) -> None:
         for name in left:
             if name not in alive:
                 with suppress(OSError):
-                    cache.files.remove(f"scratch/{name}")
+                    cache.files.remove(scratch_path(name))
 
 
 def _take_start(spans: Spans, began: float, commanded: float | None) -> None:
@@ -216,7 +217,7 @@ def _run_to_end(run: Run) -> RunOutcome:
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")
     finally:
-        _remove(cache.root / "scratch" / record.run)
+        _remove(cache.root / scratch_path(record.run))
         if record.state != "running":
             if record.datasets:
                 events.emit("datasets", datasets=record.datasets)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gravel.pipeline.progress.events import Reporter
+    from gravel.pipeline.progress.events import Display
     from gravel.pipeline.records.record import RunRecord
     from gravel.pipeline.workers.security import Tls
     from gravel.stages.artifact import Json
@@ -38,7 +38,7 @@ class RunOptions:
     workers: int | None = None
     fail_fast: bool = False
     retries: int = RETRIES
-    reporter: Reporter | None = None
+    display: Display | None = None
     tls: Tls | None = None
     trust_remote: bool = False
     profile: bool = False

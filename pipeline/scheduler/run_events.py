@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.builder import MEASURED
 from gravel.pipeline.plan.reasons import History
-from gravel.pipeline.progress.events import Event, QuietReporter, Reporter
+from gravel.pipeline.progress.events import Display, Event, QuietDisplay
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.records.record import RunRecord, StageRecord
@@ -36,9 +36,9 @@ SHOWN_VERTICES = 8
 class RunEvents:
     """One method per thing that can happen to a stage run; `failures` are those of stage runs."""
 
-    def __init__(self, plan: Plan, record: RunRecord, reporter: Reporter, cache: Cache) -> None:
+    def __init__(self, plan: Plan, record: RunRecord, display: Display, cache: Cache) -> None:
         self.record = record
-        self._reporter = reporter
+        self._display = display
         self._write_failed = False
         self._needs: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
         self.failures: list[tuple[str, str, str | None]] = []
@@ -65,9 +65,9 @@ class RunEvents:
                 name: hidden_in_text(value) if isinstance(value, str) else value
                 for name, value in data.items()
             }
-            self._reporter.handle(Event(kind, shown))
+            self._display.handle(Event(kind, shown))
         except OSError:
-            self._reporter = QuietReporter()
+            self._display = QuietDisplay()
 
     def fetched(self, fetches: Contents | None) -> None:
         """Tell what has come of files that are fetched."""
@@ -76,7 +76,7 @@ class RunEvents:
 
     def tick(self) -> None:
         """Refresh the screen and, now and then, the record."""
-        self._reporter.tick()
+        self._display.tick()
         self.write(soon=True)
 
     def end(self, state: str) -> None:

@@ -41,7 +41,7 @@ from gravel.pipeline.store.records import (
 T = TypeVar("T")
 
 RUNS, ARTIFACTS, DATA, LEASES = "runs", "artifacts", "data", "leases"
-DIGESTS, RESOLVED = "digests", "resolved"
+DIGESTS, RESOLVED, SCRATCH, SCHEDULES = "digests", "resolved", "scratch", "schedules"
 LOCK_FOLDERS = ("locks", "downloads/parts")
 QUARANTINES = ("quarantine", "downloads/quarantine")
 
@@ -52,6 +52,11 @@ RUN_RECORD, PAGE, LOGS, DASK_LOG = "run.json", "report.html", "logs", "dask.log"
 def run_path(run: str, *names: str) -> str:
     """Return the folder of a run, or a file in it."""
     return "/".join((RUNS, run, *names))
+
+
+def scratch_path(run: str, *names: str) -> str:
+    """Return the folder of what a run keeps for its own time only, or a name in it."""
+    return "/".join((SCRATCH, run, *names))
 
 
 def artifact_path(artifact_id: str) -> str:

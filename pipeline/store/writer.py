@@ -108,8 +108,10 @@ class ArtifactWriter:
         shutil.rmtree(folder, ignore_errors=True)
         self._leases.pop(folder).end()
 
-    def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> ArraySink:
-        """Start an array that grows by appending rows of this shape."""
+    def sink(
+        self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
+    ) -> ArraySink:
+        """Start an array that grows by appending rows of this shape; how many come makes no difference."""
         if self._staging is None:
             self._staging = self._folder("arrays of a running stage")
         sink = ArraySink(

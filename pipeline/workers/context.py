@@ -106,7 +106,7 @@ class WorkerContext:
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""
         if self._writer is None:
             return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
-        return self._writer.sink(dtype, row_shape)
+        return self._writer.sink(dtype, row_shape, rows=rows)
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import ROOT
+from gravel.pipeline.store.folder import scratch_path
 from gravel.pipeline.workers.dask_cluster import SAME, DaskCluster
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.security import Tls, encrypted, security
@@ -139,7 +140,7 @@ def _distrust(error: BaseException) -> str | None:
 
 def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[WorkerSlot], str]:
     """Return the workers as worker slots, and a remark on hardware that is not the driver's."""
-    marker = (cache_root / "scratch" / f"seen-{uuid.uuid4().hex}").absolute()
+    marker = (cache_root / scratch_path(f"seen-{uuid.uuid4().hex}")).absolute()
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.touch()
     try:

@@ -11,7 +11,7 @@ import pytest
 import gravel
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.progress.events import Event
-from gravel.progress import NotebookReporter, in_notebook, reporter_for
+from gravel.progress import NotebookDisplay, display_for, in_notebook
 
 WORKFLOW = """
 workflow: w
@@ -94,9 +94,9 @@ def test_a_result_that_is_gone(run, tmp_path):
 
 
 def test_progress_is_shown_where_somebody_waits(monkeypatch, capsys):
-    assert reporter_for(False) is None
-    assert reporter_for(None) is None
-    assert reporter_for(True) is not None
+    assert display_for(False) is None
+    assert display_for(None) is None
+    assert display_for(True) is not None
     assert not in_notebook()
     shell = SimpleNamespace(kernel=object())
     shown = []
@@ -104,17 +104,17 @@ def test_progress_is_shown_where_somebody_waits(monkeypatch, capsys):
     display = SimpleNamespace(display=lambda data, raw, display_id: handle)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    reporter = reporter_for(None)
-    assert isinstance(reporter, NotebookReporter)
-    reporter.handle(Event("run_started", {"run": "r", "workflow": "w", "stages": 2, "folder": "f"}))
-    reporter.handle(Event("stage_cached", {"stage": "edges"}))
-    reporter.handle(Event("stage_started", {"stage": "bfs"}))
-    reporter.handle(Event("stage_progress", {"stage": "bfs", "done": 1, "total": 4}))
-    reporter.tick()
+    display = display_for(None)
+    assert isinstance(display, NotebookDisplay)
+    display.handle(Event("run_started", {"run": "r", "workflow": "w", "stages": 2, "folder": "f"}))
+    display.handle(Event("stage_cached", {"stage": "edges"}))
+    display.handle(Event("stage_started", {"stage": "bfs"}))
+    display.handle(Event("stage_progress", {"stage": "bfs", "done": 1, "total": 4}))
+    display.tick()
     assert shown[-1] == "1 of 2 stage runs done; bfs 25%"
-    reporter.handle(Event("note", {"message": "the file changed"}))
-    reporter.handle(Event("stage_finished", {"stage": "bfs"}))
-    reporter.close()
+    display.handle(Event("note", {"message": "the file changed"}))
+    display.handle(Event("stage_finished", {"stage": "bfs"}))
+    display.close()
     assert shown[-1] == "2 of 2 stage runs done\nthe file changed"
     assert capsys.readouterr().out == ""
 

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gravel.pipeline.progress.events import Event, Reporter
+from gravel.pipeline.progress.events import Display, Event
 from gravel.pipeline.scheduler.options import RunOutcome
 from gravel.pipeline.store.cache import Cache
 
 
-class Kept(Reporter):
+class Kept(Display):
     """Keeps all events."""
 
     def __init__(self) -> None:

@@ -68,7 +68,8 @@ def each_kind() -> list[Artifact]:
     three = numpy.array([3], numpy.int64)
     checks = [[{"name": "tree", "rule": "it is one", "faults": 0, "vertices": [], "arcs": []}]]
     levels = [{"vertices": 1, "direction": "push"}]
-    measured = {"strategy": "top_down", "searches": [{"source": 3, "milliseconds": 0.5, "levels": levels}]}
+    search = {"source": 3, "milliseconds": 0.5}
+    measured = {"strategy": "top_down", "searches": [{**search, "levels": levels}]}
     part = {"part": "gather", "method": "warp", "schedule": "stealing"}
     probed = {"parts": [part], "searches": [{"source": 3, "milliseconds": [0.5], "passed": [None]}]}
     curve = {"transport": "wire", "pattern": "meet", "points": [{"bytes": 0, "seconds": 1e-6}]}
@@ -93,7 +94,7 @@ def each_kind() -> list[Artifact]:
         Measurement(algorithm="bfs", reason="asked for", prepare_milliseconds=1.25, **cpu, **measured),
         Probe(measure="gather", block=256, repeats=3, floor_milliseconds=0.0, **probed, **cpu),
         Links(ranks=2, hosts=1, total=1024, curves=[curve], **cpu),
-        Counters(**measured, **counted, **cpu),
+        Counters(strategy="top_down", searches=[search], **counted, **cpu),
         Verification(algorithm="bfs", checks=[{"check": "levels", "passed": True}]),
         Report(title="A report", sections=[{"kind": "figure", "svg": "<svg/>"}]),
     ]

@@ -250,6 +250,7 @@ def test_the_library_reads_a_path(tmp_path):
         max_size=60,
     )
 )
+@pytest.mark.filterwarnings("ignore:.*first line states its counts")
 def test_any_ids_come_back(tmp_path_factory, edges):
     path = tmp_path_factory.mktemp("ids") / "g.csv"
     path.write_text("".join(f"{u},{v}\n" for u, v in edges))

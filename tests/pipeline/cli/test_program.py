@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.progress.events import JsonReporter, QuietReporter
+from gravel.pipeline.progress.events import JsonDisplay, QuietDisplay
 from gravel.pipeline.scheduler.run_events import RunEvents
 
 PROGRAM = """\
@@ -111,7 +111,7 @@ class Full:
 
 def test_a_run_goes_on_unseen_when_its_events_cannot_be_written() -> None:
     events = RunEvents.__new__(RunEvents)
-    events._reporter = JsonReporter(Full())  # type: ignore[arg-type]
+    events._display = JsonDisplay(Full())  # type: ignore[arg-type]
     events.emit("note", message="a")
-    assert isinstance(events._reporter, QuietReporter)
+    assert isinstance(events._display, QuietDisplay)
     events.emit("note", message="b")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.core.errors import MAX_MESSAGE, on_one_line, shown
-from gravel.pipeline.progress.events import PlainReporter
+from gravel.pipeline.progress.events import PlainDisplay
 from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
@@ -29,7 +29,7 @@ def run(root: Path, work: Callable[[Any], None]) -> tuple[RunOutcome, str]:
 
     stream = io.StringIO()
     plan = plan_of(stage_run("a", replace(MAKE, run=say), value=1))
-    options = RunOptions(cache_root=root / "cache", cluster="inline", reporter=PlainReporter(stream))
+    options = RunOptions(cache_root=root / "cache", cluster="inline", display=PlainDisplay(stream))
     return execute(plan, options), stream.getvalue()
 
 

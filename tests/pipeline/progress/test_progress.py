@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.events import Event, JsonReporter, PlainReporter, ProblemReporter, sentence
+from gravel.pipeline.progress.events import Event, JsonDisplay, PlainDisplay, ProblemDisplay, sentence
 from gravel.pipeline.progress.rates import Pace, describe_pace, format_count
 from gravel.pipeline.progress.tables import data_set_lines
-from gravel.pipeline.progress.terminal import TerminalReporter, make_reporter
+from gravel.pipeline.progress.terminal import TerminalDisplay, make_display
 
 COUNTS = {"computed": 1, "cached": 1, "failed": 1, "skipped": 1, "interrupted": 0}
 STORY: list[Event] = [
@@ -33,9 +33,9 @@ STORY: list[Event] = [
 ]
 
 
-def lines_of(reporter: type[PlainReporter]) -> list[str]:
+def lines_of(display: type[PlainDisplay]) -> list[str]:
     stream = io.StringIO()
-    told = reporter(stream)
+    told = display(stream)
     for event in STORY:
         told.handle(event)
     return [line.split(" ", 1)[1] for line in stream.getvalue().splitlines()]
@@ -57,8 +57,8 @@ def test_plain_lines_are_one_per_step_and_a_quiet_run_tells_of_problems() -> Non
         "failed in 9.00 s: 1 failed, 1 skipped, 1 computed, 1 cached",
         "report: /r.html",
     ]
-    assert lines_of(PlainReporter) == lines
-    assert lines_of(ProblemReporter) == [lines[place] for place in (4, 6, 10)]
+    assert lines_of(PlainDisplay) == lines
+    assert lines_of(ProblemDisplay) == [lines[place] for place in (4, 6, 10)]
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_a_step_that_compiled_for_long_says_so(more: dict[str, Any], told: str) 
 
 def test_json_events_are_one_object_per_line() -> None:
     stream = io.StringIO()
-    reporter = JsonReporter(stream)
+    display = JsonDisplay(stream)
     for event in STORY:
-        reporter.handle(event)
+        display.handle(event)
     objects: list[dict[str, Any]] = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [each["event"] for each in objects] == [event.kind for event in STORY]
     assert all(isinstance(each["time"], float) for each in objects)
@@ -89,34 +89,34 @@ def test_json_events_are_one_object_per_line() -> None:
 def test_the_terminal_shows_what_runs_and_keeps_what_is_done() -> None:
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=100, color_system=None)
-    reporter = TerminalReporter(console)
+    display = TerminalDisplay(console)
     for event in STORY[:5]:
-        reporter.handle(event)
+        display.handle(event)
     table = Console(file=io.StringIO(), width=100, color_system=None)
     with table.capture() as captured:
-        table.print(reporter._table())
+        table.print(display._table())
     assert "5/10 edges" in captured.get()
     assert "1 of 4 stage runs, 1 of them cached" in captured.get()
     for event in STORY[5:]:
-        reporter.handle(event)
-    reporter.close()
+        display.handle(event)
+    display.close()
     text = stream.getvalue()
     assert "✓ b: done in 2.50 s" in text
     assert "✗ c: failed: [no] luck" in text
 
 
-def test_a_reporter_is_chosen() -> None:
-    assert isinstance(make_reporter(json=True), JsonReporter)
-    assert isinstance(make_reporter(quiet=True), ProblemReporter)
-    assert isinstance(make_reporter(terminal=False), PlainReporter)
+def test_a_display_is_chosen() -> None:
+    assert isinstance(make_display(json=True), JsonDisplay)
+    assert isinstance(make_display(quiet=True), ProblemDisplay)
+    assert isinstance(make_display(terminal=False), PlainDisplay)
 
 
 def test_a_terminal_sees_plain_lines_if_nothing_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    reporter = make_reporter(terminal=True)
-    reporter.handle(STORY[0])
-    reporter.handle(STORY[1])
-    reporter.handle(STORY[-1])
-    reporter.close()
+    display = make_display(terminal=True)
+    display.handle(STORY[0])
+    display.handle(STORY[1])
+    display.handle(STORY[-1])
+    display.close()
     assert "a: cached" in capsys.readouterr().err
 
 
@@ -143,29 +143,29 @@ def test_numbers_are_short() -> None:
 
 def test_a_kernel_that_is_compiled_is_named_while_it_is() -> None:
     stream = io.StringIO()
-    reporter = PlainReporter(stream)
+    display = PlainDisplay(stream)
     for kernel in ("fold_rows", None, "scan", None):
-        reporter.handle(Event("stage_compiles", {"stage": "b", "kernel": kernel}))
+        display.handle(Event("stage_compiles", {"stage": "b", "kernel": kernel}))
     [line] = stream.getvalue().splitlines()
     assert line.endswith("b: compiling fold_rows, which is done once"), "a stage's first alone"
 
 
 def test_the_live_table_names_the_kernel_until_the_stage_goes_on() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
-    reporter = TerminalReporter(console)
+    display = TerminalDisplay(console)
     table = io.StringIO()
 
     def shown() -> str:
         table.truncate(0)
-        Console(file=table, width=100).print(reporter._table())
+        Console(file=table, width=100).print(display._table())
         return table.getvalue()
 
-    reporter.handle(Event("stage_started", {"stage": "b", "attempt": 1}))
-    reporter.handle(Event("stage_compiles", {"stage": "b", "kernel": "fold_rows"}))
+    display.handle(Event("stage_started", {"stage": "b", "attempt": 1}))
+    display.handle(Event("stage_compiles", {"stage": "b", "kernel": "fold_rows"}))
     assert "compiling fold_rows" in shown()
-    reporter.handle(Event("stage_compiles", {"stage": "b", "kernel": None}))
+    display.handle(Event("stage_compiles", {"stage": "b", "kernel": None}))
     assert "compiling" not in shown()
-    reporter.close()
+    display.close()
 
 
 def data_sets(count: int, failed: str) -> list[dict[str, Any]]:
@@ -183,8 +183,8 @@ def test_of_many_data_sets_the_one_that_failed_stands_first_and_in_red() -> None
     red = data_set_lines(data_sets(3, "g02"), colored=True)
     assert [line.startswith("\x1b[31m") for line in red] == [False, True, False, False, False]
     stream = io.StringIO()
-    reporter = TerminalReporter(Console(file=stream, force_terminal=True, width=100, color_system="standard"))
+    display = TerminalDisplay(Console(file=stream, force_terminal=True, width=100, color_system="standard"))
     for event in (STORY[3], Event("datasets", {"datasets": data_sets(3, "g02")})):
-        reporter.handle(event)
-    reporter.close()
+        display.handle(event)
+    display.close()
     assert "\x1b[31mg02" in stream.getvalue()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.cli.run import profile_text
-from gravel.pipeline.progress.events import Event, Reporter
+from gravel.pipeline.progress.events import Display, Event
 from gravel.pipeline.records.profile import WHAT, chrome_trace, profiles, whole_run
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
@@ -113,13 +113,13 @@ def test_what_a_stage_compiled_is_in_its_event(tmp_path: Path, monkeypatch: pyte
         assert outcome.compile_seconds < outcome.seconds
         return replace(outcome, compile_seconds=1.23456)
 
-    class Kept(Reporter):
+    class Kept(Display):
         def handle(self, event: Event) -> None:
             events.append(event)
 
     events: list[Event] = []
     monkeypatch.setattr("gravel.pipeline.workers.inline.run_stage", compiling)
-    execute(plan_of(stage_run("a", FILL)), RunOptions(tmp_path, cluster="inline", reporter=Kept()))
+    execute(plan_of(stage_run("a", FILL)), RunOptions(tmp_path, cluster="inline", display=Kept()))
     [ended] = [event for event in events if event.kind == "stage_finished"]
     assert ended.data["compile_seconds"] == 1.235
 

@@ -50,7 +50,7 @@ def test_a_second_run_computes_nothing_and_starts_nothing(root: Path, marks: Pat
     assert states(first) == {"a": "computed", "b": "computed", "c": "computed"}
     assert total(root, first, "c") == 3 + 6 + (2 + 6)
     kept = Kept()
-    second = run(chain(marks), root, reporter=kept)
+    second = run(chain(marks), root, display=kept)
     assert states(second) == {"a": "cached", "b": "cached", "c": "cached"}
     assert second.record["cluster"] is None
     assert "cluster_started" not in kept.kinds
@@ -122,7 +122,7 @@ def test_a_flipped_byte_is_found_when_it_is_read_and_made_again(root: Path, mark
     content[2] ^= 0xFF
     file.write_bytes(content)
     kept = Kept()
-    second = run(chain(marks, value=30), root, reporter=kept)
+    second = run(chain(marks, value=30), root, display=kept)
     assert states(second) == {"a": "computed", "b": "cached", "c": "computed"}
     assert total(root, second, "c") == 30 + 6 + 8
     assert kept.kinds.count("damaged") == 1
@@ -166,7 +166,7 @@ def test_what_cannot_fit_is_refused_before_anything_runs(root: Path, marks: Path
 def test_memory_that_runs_out_is_tried_again_and_then_told(root: Path, marks: Path) -> None:
     kept = Kept()
     plan = plan_of(stage_run("a", MAKE, value=1, once="memory", marks=str(marks)))
-    assert run(plan, root, reporter=kept).state == "done"
+    assert run(plan, root, display=kept).state == "done"
     assert "stage_retried" in kept.kinds
     plan = plan_of(stage_run("a", MAKE, value=2, once="memory", marks=str(marks)))
     outcome = run(plan, root, retries=0)
@@ -270,7 +270,7 @@ def test_two_runs_at_once_share_the_work(root: Path, marks: Path) -> None:
     outcomes: list[RunOutcome] = []
     kept = Kept()
     threads = [
-        threading.Thread(target=lambda: outcomes.append(run(plan(), root, reporter=kept))) for _ in range(2)
+        threading.Thread(target=lambda: outcomes.append(run(plan(), root, display=kept))) for _ in range(2)
     ]
     for thread in threads:
         thread.start()

@@ -65,7 +65,7 @@ def test_stages_run_at_once_and_measurements_alone(tmp_path: Path, capfd: pytest
         stage_run("bad", ADD, "a", value=9, fail="bug"),
     )
     kept = Kept()
-    outcome = run(plan, root, reporter=kept)
+    outcome = run(plan, root, display=kept)
     found = states(outcome)
     assert found.pop("bad") == "failed"
     assert set(found.values()) == {"computed"}, found
@@ -211,7 +211,7 @@ import sys
 from pathlib import Path
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.progress.events import PlainReporter
+from gravel.pipeline.progress.events import PlainDisplay
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 if __name__ == "__main__":
@@ -220,7 +220,7 @@ if __name__ == "__main__":
         stage_run("a", MAKE, value=1, marks=marks),
         stage_run("b", ADD, "a", value=2, marks=marks, sleep=sleep),
     )
-    options = RunOptions(cache_root=root, cluster="local", workers=2, reporter=PlainReporter())
+    options = RunOptions(cache_root=root, cluster="local", workers=2, display=PlainDisplay())
     sys.exit(execute(plan, options).exit_code)
 """
 

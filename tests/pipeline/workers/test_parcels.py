@@ -72,5 +72,5 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(parcels, "write_at", full)
-    with pytest.raises(GravelError, match="is full"):
+    with pytest.raises(GravelError, match="no space left"):
         pack(numpy.arange(1 << 17), tmp_path)

@@ -161,7 +161,7 @@ def test_a_full_disk_is_reported_when_all_that_can_be_is_computed(
 def test_results_above_the_budget_are_written_as_they_are_made(tmp_path: Path, budget: str) -> None:
     plan = plan_of(stage_run("a", FILL, count=8 * MIB), stage_run("b", LOOK, "a"))
     kept = Kept()
-    outcome = run(plan, tmp_path, resident_memory=budget, reporter=kept)
+    outcome = run(plan, tmp_path, resident_memory=budget, display=kept)
     assert outcome.exit_code == 0
     said = [note for note in kept.notes if "is larger than what results may take of memory (4 MiB)" in note]
     assert len(said) == (budget != "0")

@@ -140,7 +140,7 @@ def test_repetitions_with_different_labels_are_told(tmp_path: Path) -> None:
     (tmp_path / "w.yaml").write_text("stages: {a: {stage: shaky, repeat: 2}}\n")
     plan = build_plan(load_workflow(tmp_path / "w.yaml", stages={"shaky": stage}))
     kept = Kept()
-    options = RunOptions(cache_root=tmp_path / "cache", cluster="inline", backend="cpu", reporter=kept)
+    options = RunOptions(cache_root=tmp_path / "cache", cluster="inline", backend="cpu", display=kept)
     outcome = execute(plan, options)
     why = {run["key"]: run["why"] for run in outcome.record["stages"]}
     message = "the VertexIds of a[repeat=2] is not that of a; only the first one is verified"
