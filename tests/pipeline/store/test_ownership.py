@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
 
+from gravel.pipeline.store import ownership
 from tests.pipeline.other_user import WORKFLOW, give, gravel, needs_root, planted_cache
 
 RUN = ("run", "w.yaml", "--cluster", "inline", "-q")
@@ -163,3 +165,16 @@ def test_results_are_copied_from_a_cache_of_somebody_else(project: Path):
     done = gravel("cache", "pull", "theirs", cwd=work)
     assert done.returncode == 0, done.stderr
     assert "pulled" in done.stdout
+
+
+def status(user: int, group: int) -> os.stat_result:
+    """A folder of this user and group, to which nobody else writes."""
+    return os.stat_result((stat.S_IFDIR | 0o755, 1, 1, 1, user, group, 0, 0, 0, 0))
+
+
+def test_a_group_counts_inside_a_folder_and_not_above_it():
+    """Members of a cache's group may have made what lies in it, but not where it lies."""
+    theirs = status(4242, 777)
+    assert ownership._unsafe("inside", theirs, {os.geteuid()}, {777}) is None
+    assert ownership._unsafe("inside", theirs, {os.geteuid()}, {778}) is not None
+    assert ownership._unsafe("above", theirs, {os.geteuid()}, {777}, is_above=True) is not None

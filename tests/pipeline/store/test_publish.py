@@ -236,3 +236,16 @@ def test_no_file_stays_open_where_the_result_is_there_already(tmp_path, monkeypa
             writer.publish(Traversal(algorithm="x", component=sink.close(), vertex_count=1))
     names = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
     assert not [name for name in names if name.is_relative_to(tmp_path)]
+
+
+@pytest.mark.parametrize("refused", ["create", "sync_file"])
+def test_a_draft_that_cannot_be_written_leaves_nothing_and_says_why(tmp_path, monkeypatch, refused) -> None:
+    """The disk refuses the name of the file, or what is in it."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"gravel.pipeline.store.files.{refused}", full)
+    with pytest.raises(GravelError, match="no space left"):
+        LocalFiles(tmp_path).draft("recipes/a.json", b"text", durable=True)
+    assert not list((tmp_path / "recipes").iterdir())

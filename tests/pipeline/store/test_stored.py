@@ -145,3 +145,42 @@ except NotEnoughMemory as error:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "the system maps no more memory: 12,582,912 bytes were asked for" in done.stdout
     assert "ulimit -v" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("key", "is_refused"),
+    [
+        ([0], False),
+        ([-4], False),
+        (numpy.array([True, False, False, False]), False),
+        ([1], True),
+        ([-3], True),
+        ([2, 0], True),
+        (numpy.array([True, True, False, False]), True),
+    ],
+)
+def test_rows_that_are_picked_are_checked_and_no_others(cache, key, is_refused):
+    """Rows of a piece each, of which the second is damaged."""
+    rows = numpy.random.default_rng(0).integers(0, 2**31, (4, 1 << 18), numpy.int32)
+    with cache.writer() as writer:
+        record = writer.publish(Traversal(algorithm="x", distance=rows, vertex_count=1 << 18))
+    with (record.path / "distance" / "c" / "0" / "0").open("r+b") as file:
+        file.seek((2 << 20) - 4)
+        file.write(b"harm")
+    distance = cache.open(record.id).distance
+    if is_refused:
+        with pytest.raises(DamagedArtifact):
+            distance[key]
+    else:
+        assert numpy.array_equal(distance[key], rows[key])
+
+
+def test_one_row_is_checked_to_its_end(cache):
+    row = numpy.random.default_rng(0).integers(0, 2**31, (1, 1 << 19), numpy.int32)
+    with cache.writer() as writer:
+        record = writer.publish(Traversal(algorithm="x", distance=row, vertex_count=1 << 19))
+    with (record.path / "distance" / "c" / "0" / "0").open("r+b") as file:
+        file.seek((2 << 20) - 4)
+        file.write(b"harm")
+    with pytest.raises(DamagedArtifact):
+        cache.open(record.id).distance[[0]]
