@@ -7,9 +7,11 @@ import json
 import os
 import queue
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.committer import Committed, Disk
+from gravel.pipeline.store.committer import Committed, Committer, Disk, Result
 from gravel.pipeline.store.files import Draft
 from gravel.pipeline.store.folder import publish
 from gravel.pipeline.store.leases import RecipeLocks
@@ -107,6 +109,22 @@ def test_many_runs_wait_for_the_disk_together(tmp_path, watched, each, monkeypat
     assert each == []
 
 
+def test_a_flush_hurries_what_waits_and_nothing_after_it(tmp_path, monkeypatch) -> None:
+    groups: list[list[str]] = []
+    monkeypatch.setattr(committer, "INTERVAL", 30.0)
+    monkeypatch.setattr(Committer, "_commit", lambda _, batch: groups.append([each.key for each in batch]))
+    found: Any = Committer(Cache(tmp_path), RecipeLocks(tmp_path, "r"), lambda committed: None)
+    for key in "ab":
+        found.add(Result(key, None, ()))
+        found.flush()
+    found.add(Result("c", None, ()))
+    time.sleep(0.3)
+    found.add(Result("d", None, ()))
+    assert groups == [["a"], ["b"]]
+    found.close()
+    assert groups == [["a"], ["b"], ["c", "d"]]
+
+
 def test_nothing_is_left_of_a_published_run(tmp_path: Path) -> None:
     run(many(3), tmp_path)
     data = tmp_path / "data"
@@ -131,10 +149,10 @@ def test_an_equal_result_of_another_run_counts(tmp_path: Path, monkeypatch: pyte
     prepare = ArtifactWriter.prepare
 
     def slower(self: ArtifactWriter, artifact: object) -> object:
-        mine = prepare(self, artifact)  # type: ignore[arg-type]
+        mine = prepare(self, artifact)
         if self._under is not None:
             with Cache(tmp_path).writer() as other:
-                publish(Cache(tmp_path), prepare(other, artifact))  # type: ignore[arg-type]
+                publish(Cache(tmp_path), prepare(other, artifact))
         return mine
 
     monkeypatch.setattr(ArtifactWriter, "prepare", slower)
