@@ -149,10 +149,10 @@ def test_an_equal_result_of_another_run_counts(tmp_path: Path, monkeypatch: pyte
     prepare = ArtifactWriter.prepare
 
     def slower(self: ArtifactWriter, artifact: object) -> object:
-        mine = prepare(self, artifact)
+        mine = prepare(self, artifact)  # type: ignore[arg-type]
         if self._under is not None:
             with Cache(tmp_path).writer() as other:
-                publish(Cache(tmp_path), prepare(other, artifact))
+                publish(Cache(tmp_path), prepare(other, artifact))  # type: ignore[arg-type]
         return mine
 
     monkeypatch.setattr(ArtifactWriter, "prepare", slower)
