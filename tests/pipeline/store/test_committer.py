@@ -189,6 +189,17 @@ def test_without_one_wait_for_all_each_file_is_waited_for(tmp_path, each, monkey
     assert len(each) > 5
 
 
+def test_a_file_that_was_renamed_keeps_no_other_from_the_disk(tmp_path, monkeypatch) -> None:
+    synced: set[int] = set()
+    monkeypatch.setattr(committer, "_syncfs", lambda: None)
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.add(os.fstat(handle).st_ino))
+    (tmp_path / "after").write_bytes(b"content")
+    disk = Disk(tmp_path)
+    disk.sync([tmp_path / "renamed", tmp_path / "after"])
+    disk.close()
+    assert synced == {path.stat().st_ino for path in (tmp_path / "after", tmp_path)}
+
+
 def test_a_disk_that_fails_at_the_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     cache = Cache(tmp_path, said.append)

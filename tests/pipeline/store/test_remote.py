@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,17 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     assert again.look_up(recipe("one").digest).outputs == (record.id,)
     assert equal(again.open(record.id), graph(4000))
     assert two.told == []  # what was read once needs no network
+
+
+def test_a_result_is_pushed_before_the_run_ends(places):
+    one = places("one")
+    publish(one.cache, graph(), "one")
+    late = time.monotonic() + 30
+    while one.cache.remote.pending() and time.monotonic() < late:
+        time.sleep(0.01)
+    assert one.cache.remote.pending() == []
+    assert open_bucket(URL).get(f"recipes/{recipe('one').digest}.json") is not None
+    one.cache.finish_pushes()  # which ends the thread
 
 
 def test_many_recipes_that_the_store_lacks_cost_few_questions(places, line):
