@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.store.sharing import FOLDER_MODE, OWN_FOLDERS, init_shared
 from tests.pipeline.other_user import GROUP, OTHER, WORKFLOW, give, gravel, group, needs_root
 
 MEMBER = 65533
@@ -153,3 +155,12 @@ def test_what_cannot_be_shared(place: Path, words: tuple[str, ...], told: str):
     done = as_user(OTHER, place, "cache", "init", *words)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+def test_members_add_to_the_folders_of_a_shared_cache_and_remove_nothing_of_others(tmp_path: Path):
+    """Of runs and schedules, whose entries belong to their makers."""
+    made = init_shared(tmp_path / "c", str(os.getegid()))
+    for name in OWN_FOLDERS:
+        found = (tmp_path / "c" / name).stat()
+        assert found.st_gid == made.group
+        assert found.st_mode & 0o7777 == FOLDER_MODE | stat.S_ISVTX
