@@ -13,16 +13,15 @@ import click
 from click.shell_completion import BashComplete, add_completion_class, split_arg_string
 
 if TYPE_CHECKING:
-    import click
     from click.shell_completion import CompletionItem
 
     from gravel.pipeline.workflow.nodes import MapNode, Node
 
 
-VARIABLE = "_GRAVEL_COMPLETE"
-"""Set by a shell that asks for completions; its value names the shell."""
+MAX_RUNS = 50  # the newest
 
 
+@add_completion_class
 class Bash(BashComplete):
     """Joins what bash splits, and completes what follows the `=`."""
 
@@ -51,17 +50,9 @@ class Bash(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._before)}"
 
 
-def add_shells() -> None:
-    """Have click use this class for bash."""
-    add_completion_class(Bash)
-
-
-MAX_RUNS = 50  # the newest
-
-Completer = Callable[["click.Context", "click.Parameter", str], list[str]]
-
-
-def _safe(find: Callable[[click.Context], Iterable[str]]) -> Completer:
+def _safe(
+    find: Callable[[click.Context], Iterable[str]],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Complete from what a function finds, and to nothing where it fails."""
 
     @functools.wraps(find)

@@ -35,7 +35,7 @@ _from_option = click.option(
 )
 
 
-def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
+def _from(file: str | None, settings: tuple[str, ...]) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
     from gravel.pipeline.workflow.loader import load_workflow
 
@@ -54,10 +54,6 @@ def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet
         for axis, found in workflow.datasets.items()
         for name, each in found.items()
     }
-
-
-def _downloads(cache_path: str | None) -> Downloads:
-    return Downloads(find_cache(cache_path))
 
 
 def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, DataSet]:
@@ -82,7 +78,7 @@ def _state(each: DataSet, downloads: Downloads) -> str:
 @json_option
 def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | None, as_json: bool) -> None:
     """List the data sets, their counts, and whether they are downloaded."""
-    known, downloads = _from(file, settings), _downloads(cache_path)
+    known, downloads = _from(file, settings), Downloads(find_cache(cache_path))
     if as_json:
         facts = [
             {"name": name, "state": _state(each, downloads), **hidden(vars(each))}
@@ -115,7 +111,7 @@ def fetch_them(
 
     An interrupted download continues. Exit code 1: a download failed; the others are complete.
     """
-    known, downloads = _from(file, settings), _downloads(cache_path)
+    known, downloads = _from(file, settings), Downloads(find_cache(cache_path))
     if not names and not everything:
         raise RequestError(
             "no data set is named", hint="name some, or say --all; gravel datasets ls lists them"
@@ -147,6 +143,6 @@ def drop_them(
     names: tuple[str, ...], file: str | None, settings: tuple[str, ...], cache_path: str | None
 ) -> None:
     """Remove the downloads of the data sets NAMES; results made from them stay cached."""
-    downloads = _downloads(cache_path)
+    downloads = Downloads(find_cache(cache_path))
     for name, each in _chosen(_from(file, settings), names).items():
         click.echo(f"{name}: {format_bytes(downloads.drop(each.location))} freed")

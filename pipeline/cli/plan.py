@@ -122,10 +122,10 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
         for key, status in found.statuses.items()
         if status.need is not None and status.state in ("will run", "waits")
     }
-    places = {key: plan.runs[key].location for key in needs}
-    stored = {key: need for key, need in needs.items() if plan.runs[key].keep}
-    stages = {key: (run.stage.ranks, run.parameters) for key, run in plan.runs.items() if key in needs}
-    ranks = {key: of(parameters) for key, (of, parameters) in stages.items() if of is not None}
+    runs = {key: plan.runs[key] for key in needs}
+    places = {key: run.location for key, run in runs.items()}
+    stored = {key: needs[key] for key, run in runs.items() if run.keep}
+    ranks = {key: run.stage.ranks(run.parameters) for key, run in runs.items() if run.stage.ranks is not None}
     try:
         refuse_what_cannot_fit(needs, found.environment.capacity, resident_inputs(plan, needs), places)
         refuse_larger_groups(ranks, plan.runs, found.environment, None)

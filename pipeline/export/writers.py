@@ -97,6 +97,11 @@ def check_target(path: Path) -> None:
         raise RequestError(
             f"cannot tell the format of {str(path)!r}", hint=f"end the name in {', '.join(FORMATS)}"
         )
+    check_place(path)
+
+
+def check_place(path: Path) -> None:
+    """Raise RequestError where no file can be written: a folder is there, or none around it."""
     if not path.parent.is_dir():
         raise RequestError(f"the folder {str(path.parent)!r} does not exist", hint="create it first")
     if path.is_dir():

@@ -96,23 +96,21 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
             return f"{data['stage']}: started{again}"
         case "stage_finished":
             took = format_seconds(data["seconds"])
-            reported = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+            text = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
             if data.get("parts"):
-                reported += f"; {data['parts']}"
-            compiled = data.get("compile_seconds", 0.0)
-            if compiled < LONG_COMPILATION:
-                return reported
-            which = named_kernels(data.get("compiled", ()))
-            return f"{reported}; {format_seconds(compiled)} of it compiled {which}, which is done once"
+                text += f"; {data['parts']}"
+            if (seconds := data.get("compile_seconds", 0.0)) >= LONG_COMPILATION:
+                which = named_kernels(data.get("compiled", ()))
+                text += f"; {format_seconds(seconds)} of it compiled {which}, which is done once"
+            return text
         case "stage_compiles" if data["kernel"]:
             return f"{data['stage']}: compiling {data['kernel']}, which is done once"
         case "stage_failed":
             return f"{data['stage']}: failed: {on_one_line(data['message'])}"
         case "stage_skipped":
-            because = data["because"]
-            return f"{data['stage']}: skipped, " + (
-                "the run was stopped" if because == "stopped" else f"it depends on {because}"
-            )
+            stopped = data["because"] == "stopped"
+            why = "the run was stopped" if stopped else f"it depends on {data['because']}"
+            return f"{data['stage']}: skipped, {why}"
         case "stage_not_run":
             return f"{data['stage']}: not run: {data['reason']}"
         case "stage_retried":
