@@ -31,12 +31,10 @@ class Bash(BashComplete):
         """Return the words before the one to complete, and this one, whole."""
         given = split_arg_string(os.environ["COMP_WORDS"])
         place = int(os.environ["COMP_CWORD"])
-        words = given[: place + 1]
-        if len(words) <= place:
-            words.append("")
+        words = [*given, ""][: place + 1]
         joined: list[str] = []
         for word in words:
-            if joined and (word == "=" or joined[-1].endswith("=")) and len(joined) > 1:
+            if len(joined) > 1 and (word == "=" or joined[-1].endswith("=")):
                 joined[-1] += word
             else:
                 joined.append(word)

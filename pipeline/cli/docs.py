@@ -24,7 +24,9 @@ def command(page: str | None) -> None:
     if page is None:
         width = max(map(len, known))
         for name, path in known.items():
-            echo(f"{click.style(name.ljust(width), bold=True)}  {title_of(path)}")
+            lines = path.read_text(encoding="utf-8").splitlines()
+            title = next((line[2:].strip() for line in lines if line.startswith("# ")), "")
+            echo(f"{click.style(name.ljust(width), bold=True)}  {title}")
         return
     name = page.removesuffix(".md").removeprefix("docs/").strip("/").lower()
     if name not in known:
@@ -56,9 +58,3 @@ def pages() -> dict[str, Path]:
             f"there are no pages in {FOLDER}", hint="this copy of gravel is incomplete: install it again"
         )
     return found
-
-
-def title_of(path: Path) -> str:
-    """Return the first heading of a page."""
-    with path.open(encoding="utf-8") as file:
-        return next((line[2:].strip() for line in file if line.startswith("# ")), "")

@@ -72,15 +72,11 @@ def command() -> None:
 @cache_option
 def add(
     workflow: str,
-    arguments: tuple[str, ...],
-    cron: str,
     name: str | None,
-    settings: tuple[str, ...],
     zone: str | None,
-    time_limit: float | None,
     hooks: dict[str, str | None],
     cache_path: str | None,
-    jitter: float,
+    **fields: Any,
 ) -> None:
     """Run WORKFLOW at set times.
 
@@ -94,27 +90,19 @@ def add(
 
     zone = zone or local_zone()
     find_zone(zone)
-    times_of(cron, zone)
+    times_of(fields["cron"], zone)
     checked = check_hooks(hooks)
-    for text in settings:
+    for text in fields["settings"]:
         check_secrets(text, "--set")
-    for text in arguments:
+    for text in fields["arguments"]:
         check_secrets(text, "what follows `--`")
-    if time_limit is not None and time_limit <= 0:
+    if fields["time_limit"] == 0:
         raise RequestError("--time-limit is no time at all", hint="leave it out for a run without a limit")
-    plan = load_plan(workflow, settings=settings, **_selection(workflow, arguments))
-    job = Job(
-        name=check_name(name) if name is not None else name_from(plan.workflow.name),
-        workflow=str(Path(workflow).absolute()),
-        cron=cron,
-        zone=zone,
-        created=time.time(),
-        settings=settings,
-        arguments=arguments,
-        time_limit=time_limit,
-        hooks=tuple(checked),
-        jitter=jitter,
-    )
+    selection = _selection(workflow, fields["arguments"])
+    plan = load_plan(workflow, settings=fields["settings"], **selection)
+    name = check_name(name) if name is not None else name_from(plan.workflow.name)
+    path, created = str(Path(workflow).absolute()), time.time()
+    job = Job(name=name, workflow=path, zone=zone, created=created, hooks=tuple(checked), **fields)
     store = _store(cache_path)
     store.add(job)
     save_hooks(job, store.root, checked)

@@ -45,16 +45,12 @@ class History:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        self._recipes = recipes(cache)
+        self.recipes = recipes(cache)
         self._makers: dict[str, RecipeRecord] = {}
-        for recipe in self._recipes:
+        for recipe in self.recipes:
             for position, output in enumerate(recipe.outputs):
                 self._makers.setdefault(output, recipe)
                 self._makers.setdefault(f"recipe:{recipe.digest}:{position}", recipe)
-
-    def recipes_like(self, prefix: str) -> list[RecipeRecord]:
-        """Return the recipes whose digests start so."""
-        return [recipe for recipe in self._recipes if recipe.digest.startswith(prefix)]
 
     def origin(self, artifact_id: str, shown: set[str] | None = None) -> Origin:
         """Return the tree of an artifact's makers and inputs."""
@@ -86,11 +82,7 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
     if as_json:
         print_json([_to_json(origin) for origin in origins])
         return
-    for position, origin in enumerate(origins):
-        if position:
-            click.echo()
-        for line in _lines(origin, cache):
-            click.echo(line)
+    click.echo("\n\n".join("\n".join(_lines(origin, cache)) for origin in origins))
 
 
 def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[str]:
@@ -107,7 +99,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
             )
         if ids:
             return ids
-        made = history.recipes_like(name)
+        made = [recipe for recipe in history.recipes if recipe.digest.startswith(name)]
         if len(made) > 1:
             raise RequestError(f"{len(made)} recipes start with {name}", hint="give more of the digest")
         if made:
