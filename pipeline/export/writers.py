@@ -94,9 +94,8 @@ FORMATS: dict[str, Callable[[Columns, Path], None]] = {
 def check_target(path: Path) -> None:
     """Raise RequestError when the name has no known ending or its folder does not exist."""
     if path.suffix not in FORMATS:
-        raise RequestError(
-            f"cannot tell the format of {str(path)!r}", hint=f"end the name in {', '.join(FORMATS)}"
-        )
+        hint = f"end the name in {', '.join(FORMATS)}"
+        raise RequestError(f"cannot tell the format of {str(path)!r}", hint=hint)
     check_place(path)
 
 
