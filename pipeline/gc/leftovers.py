@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -146,7 +146,5 @@ def collect_compiled(*, delete: bool, older_than: float | None) -> Collection:
         folder = Folder(folder_path(), create=False)
     except (OSError, RuntimeError):
         return Collection()
-    try:
+    with closing(folder):
         return folder.collect(unused=UNUSED_SECONDS if older_than is None else older_than, delete=delete)
-    finally:
-        folder.close()
