@@ -91,23 +91,21 @@ def health(nvml: Any, device: Device, handle: Any) -> Iterator[Finding]:
 
 def links(nvml: Any, handles: list[tuple[Device, Any]]) -> Iterator[Finding]:
     """Say which GPUs reach each other over NVLink, and count the links of each."""
-    active = {device.mask: _active_links(nvml, handle) for device, handle in handles}
-    text = ", ".join(f"{mask}: {count} links" for mask, count in active.items())
-    if len(handles) < 2:
-        yield Finding("NVLink", "good", f"{text}; with a single GPU none is needed")
-        return
+    text = ", ".join(f"{device.mask}: {_active_links(nvml, handle)} links" for device, handle in handles)
     apart = [
         f"{one.mask}-{other.mask}"
         for (one, first), (other, second) in combinations(handles, 2)
         if not _linked(nvml, first, second)
     ]
-    if not apart:
+    if len(handles) < 2:
+        yield Finding("NVLink", "good", f"{text}; with a single GPU none is needed")
+    elif not apart:
         yield Finding("NVLink", "good", f"between every two of {len(handles)} GPUs ({text})")
-        return
-    pairs = len(handles) * (len(handles) - 1) // 2
-    missing = f"not between {', '.join(apart[:6])}{', ...' if len(apart) > 6 else ''} ({text})"
-    cure = "ranks then exchange over PCIe; on a machine with NVSwitch start nvidia-fabricmanager"
-    yield Finding("NVLink", "note", f"{pairs - len(apart)} of {pairs} pairs, {missing}", cure)
+    else:
+        pairs = len(handles) * (len(handles) - 1) // 2
+        missing = f"not between {', '.join(apart[:6])}{', ...' if len(apart) > 6 else ''} ({text})"
+        cure = "ranks then exchange over PCIe; on a machine with NVSwitch start nvidia-fabricmanager"
+        yield Finding("NVLink", "note", f"{pairs - len(apart)} of {pairs} pairs, {missing}", cure)
 
 
 def _active_links(nvml: Any, handle: Any) -> int:
@@ -144,9 +142,7 @@ def _software(driver_cuda: int) -> Iterator[Finding]:
 def nccl(extra: str) -> Finding:
     """Check for NCCL, over which ranks on GPUs of several hosts send to each other."""
     try:
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # of a missing library; CuPy has the module all the same
+        with warnings.catch_warnings(action="ignore"):  # that the library is missing; the module is there
             from cupy.cuda import nccl as library
         version = library.get_version() if library.available else None
     except (ImportError, RuntimeError) as error:
