@@ -126,7 +126,11 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
 
             return "\n".join(data_set_lines(data["datasets"], colored=colored))
         case "run_finished":
-            return summary(data)
+            states = ("failed", "skipped", "computed", "cached", "not_run")
+            counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
+            did = ", ".join(counts) or "nothing computed"
+            text = f"{data['state']} in {format_seconds(data['seconds'])}: {did}"
+            return f"{text}\nreport: {data['report']}" if data.get("report") else text
     return None
 
 
@@ -140,16 +144,6 @@ def named_kernels(names: Sequence[str]) -> str:
         return "kernels"
     more = len(names) - MAX_NAMES
     return f"kernels ({', '.join(names[:MAX_NAMES])}{f' and {more} more' if more > 0 else ''})"
-
-
-def summary(data: dict[str, Any]) -> str:
-    """Say in one line how a run ended."""
-    states = ("failed", "skipped", "computed", "cached", "not_run")
-    counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
-    text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing computed'}"
-    if data.get("report"):
-        text += f"\nreport: {data['report']}"
-    return text
 
 
 class PlainDisplay(Display):
