@@ -64,9 +64,8 @@ class Commands(click.Group):
         """Complete the commands, importing none of them, and the options."""
         from click.shell_completion import CompletionItem
 
-        commands = [
-            CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)
-        ]
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=COMMANDS[name]) for name in names]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(

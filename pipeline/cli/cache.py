@@ -42,7 +42,6 @@ def command() -> None:
 command.add_command(push)
 command.add_command(pull)
 
-
 SORTS: dict[str, Callable[[Entry], Any]] = {
     "created": lambda entry: entry.record.created,
     "used": lambda entry: entry.record.used,
@@ -99,17 +98,12 @@ def _maker(recipe: RecipeRecord | None) -> str:
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
     record, recipe = entry.record, entry.recipe
+    made = {} if recipe is None else recipe.provenance
+    facts = ("id", "kind", "bytes", "bytes_on_disk", "created", "used")
     return {
-        "stage": recipe and recipe.provenance.get("stage"),
-        "key": recipe and recipe.provenance.get("key"),
-        "workflow": recipe and recipe.provenance.get("workflow"),
+        **{name: made.get(name) for name in ("stage", "key", "workflow")},
         "recipe": recipe and recipe.digest,
-        "id": record.id,
-        "kind": record.kind,
-        "bytes": record.bytes,
-        "bytes_on_disk": record.bytes_on_disk,
-        "created": record.created,
-        "used": record.used,
+        **{name: getattr(record, name) for name in facts},
         "path": str(record.path),
     }
 
@@ -234,9 +228,8 @@ def init(group: str | None, cache_path: str | None) -> None:
         click.echo(f"{root} is a cache of yours alone")
         return
     if cache_path is not None and "://" in cache_path:
-        raise RequestError(
-            f"{cache_path} is a store, whose rights are set where it is", hint="share a folder with --cache"
-        )
+        problem = f"{cache_path} is a store, whose rights are set where it is"
+        raise RequestError(problem, hint="share a folder with --cache")
     init_shared(root, group)
     find_cache(cache_path)
     click.echo(f"{root} is shared with the group {group}; its members name it with --cache {root}")

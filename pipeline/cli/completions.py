@@ -15,8 +15,7 @@ from click.shell_completion import BashComplete, add_completion_class, split_arg
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from gravel.pipeline.workflow.nodes import MapNode, Node
-
+    from gravel.pipeline.workflow.nodes import Node
 
 MAX_RUNS = 50  # the newest
 
@@ -48,9 +47,7 @@ class Bash(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._before)}"
 
 
-def _safe(
-    find: Callable[[click.Context], Iterable[str]],
-) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+def _safe(find: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
     """Complete from what a function finds, and to nothing where it fails."""
 
     @functools.wraps(find)
@@ -62,8 +59,8 @@ def _safe(
     return complete
 
 
-def _sections(ctx: click.Context) -> MapNode:
-    """Parse the workflow of the command line, or the one that stands for a data file."""
+def _items(ctx: click.Context, section: str) -> dict[str, Node]:
+    """Parse a section of the workflow of the command line, or of the one that stands for a data file."""
     from gravel.pipeline.workflow.data_files import is_data
     from gravel.pipeline.workflow.nodes import MapNode, Text, parse
     from gravel.pipeline.workflow.source import read_workflow_text
@@ -79,13 +76,7 @@ def _sections(ctx: click.Context) -> MapNode:
         source = read_workflow_text(Path(file))
     root, _ = parse(source)
     assert isinstance(root, MapNode)
-    return root
-
-
-def _items(ctx: click.Context, section: str) -> dict[str, Node]:
-    from gravel.pipeline.workflow.nodes import MapNode
-
-    found = _sections(ctx).items.get(section)
+    found = root.items.get(section)
     return found.items if isinstance(found, MapNode) else {}
 
 

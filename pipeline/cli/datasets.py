@@ -42,9 +42,8 @@ def _from(file: str | None, settings: tuple[str, ...]) -> dict[str, DataSet]:
     if file is None:
         file = next((place for place in PLACES if Path(place).is_file()), None)
     if file is None:
-        raise RequestError(
-            f"there is no catalogue here: neither {' nor '.join(PLACES)}", hint="name one with --from FILE"
-        )
+        problem = f"there is no catalogue here: neither {' nor '.join(PLACES)}"
+        raise RequestError(problem, hint="name one with --from FILE")
     root, _ = parse(read_workflow_text(Path(file)))
     if not isinstance(root, MapNode) or "stages" not in root.items:
         return read_catalogue(Path(file))
@@ -90,8 +89,7 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
     for name, each in known.items():
         counts = ["" if count is None else f"{count:,}" for count in (each.vertices, each.edges)]
         rows.append((name, _state(each, downloads), *counts, each.licence[:24], shown(each.location)))
-    for line in text_table(rows, right=(2, 3)):
-        click.echo(line)
+    click.echo("\n".join(text_table(rows, right=(2, 3))))
 
 
 @command.command("fetch", short_help="Download data sets into the cache.")

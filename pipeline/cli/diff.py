@@ -137,17 +137,14 @@ def command(old: str, new: str, show_all: bool, as_json: bool, cache_path: str |
         if earlier:
             click.echo(f"compare it with another one, for example: gravel diff {earlier[0]} {first.name}")
         return
-    for line in _lines(found, None if show_all else MAX_SHOWN):
-        click.echo(line)
+    click.echo("\n".join(_lines(found, None if show_all else MAX_SHOWN)))
 
 
 def _lines(found: dict[str, Any], limit: int | None = MAX_SHOWN) -> Iterator[str]:
     for name, run in zip(("old", "new"), found["runs"], strict=True):
-        counts = ", ".join(
-            f"{run[state]} {state}" for state in ("computed", "cached", "failed") if run[state]
-        )
-        took = format_seconds(run["seconds"])
-        yield f"{name}  {run['run']}  {run['workflow']}  {run['state']} in {took}: {counts or 'nothing'}"
+        counts = [f"{run[state]} {state}" for state in ("computed", "cached", "failed") if run[state]]
+        did = f"{run['state']} in {format_seconds(run['seconds'])}: {', '.join(counts) or 'nothing'}"
+        yield f"{name}  {run['run']}  {run['workflow']}  {did}"
     stages, times = found["stages"], _times(found["stages"])
     timed = sum(None not in stage["seconds"] for stage in stages)
     same = sum(stage["same"] is True for stage in stages)
@@ -219,7 +216,6 @@ def _percent(old: Any, new: Any) -> str:
 
 def _times(stages: list[dict[str, Any]]) -> list[tuple[int, float, float]]:
     """Return the stages, by number, whose times differ by more than chance, with both times."""
-    timed = [
-        (number, *stage["seconds"]) for number, stage in enumerate(stages) if None not in stage["seconds"]
-    ]
+    times = [(number, *stage["seconds"]) for number, stage in enumerate(stages)]
+    timed = [each for each in times if None not in each]
     return [each for each in timed if abs(each[2] - each[1]) > max(LEAST_SECONDS, LEAST_SHARE * each[1])]

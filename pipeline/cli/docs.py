@@ -30,9 +30,8 @@ def command(page: str | None) -> None:
         return
     name = page.removesuffix(".md").removeprefix("docs/").strip("/").lower()
     if name not in known:
-        raise RequestError(
-            f"there is no page {page!r}", hint=f"{suggest(name, known, 'page')} `gravel docs` lists the pages"
-        )
+        hint = f"{suggest(name, known, 'page')} `gravel docs` lists the pages"
+        raise RequestError(f"there is no page {page!r}", hint=hint)
     text = known[name].read_text(encoding="utf-8")
     if sys.stdout.isatty():
         from rich.console import Console
@@ -54,7 +53,6 @@ def pages() -> dict[str, Path]:
         name = path.relative_to(FOLDER).with_suffix("").as_posix().lower()
         found[name.removesuffix("/readme")] = path
     if not found:
-        raise RequestError(
-            f"there are no pages in {FOLDER}", hint="this copy of gravel is incomplete: install it again"
-        )
+        hint = "this copy of gravel is incomplete: install it again"
+        raise RequestError(f"there are no pages in {FOLDER}", hint=hint)
     return found

@@ -70,18 +70,15 @@ def _snippet_lines(place: Location) -> Iterator[str]:
         return
     column = min(place.column, len(text) + 1)
     if "://" in text:
-        # What is hidden before the caret moves it; in what is hidden it stands at the end.
-        before, text = hidden_in_text(text[: column - 1]), hidden_in_text(_cut_query(text))
+        # What is hidden before the caret moves it; in what is hidden it stands at the end. A query may have
+        # blanks in it: what follows them is dropped to the end of the quotes, or of the line.
+        cut = re.sub(r"(://[^\"'?]*\?[^\"'\s]*)( [^\"'}\],]*)", r"\1", text)
+        before, text = hidden_in_text(text[: column - 1]), hidden_in_text(cut)
         column = min(len(before), len(text)) + 1
     start = max(0, column - WIDTH // 2) if len(text) > WIDTH else 0
     margin = f"{place.line:>5} | "
     yield margin + text[start : start + WIDTH]
     yield " " * (len(margin) - 2) + "| " + " " * (column - 1 - start) + click.style("^", fg="red", bold=True)
-
-
-def _cut_query(text: str) -> str:
-    """Drop what may be the rest of a query with blanks in it: to the end of the quotes, or of the line."""
-    return re.sub(r"(://[^\"'?]*\?[^\"'\s]*)( [^\"'}\],]*)", r"\1", text)
 
 
 def run_command(command: Callable[[], Any]) -> NoReturn:

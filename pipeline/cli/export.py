@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """How often a result that turns out damaged while it is read is computed again before that is an error."""
-
-_Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
-"""The key of a run and the place of an output, for the result and for the ids of its vertices."""
 
 
 @click.command()
@@ -89,7 +86,7 @@ def _one_run(plan: Plan, stage: str) -> StageRun:
     )
 
 
-def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache: Cache) -> int:
+def _export(plan: Plan, source: list[tuple[str, int]], path: Path, options: RunOptions, cache: Cache) -> int:
     from gravel.pipeline.scheduler.execution import execute
 
     for attempt in range(ATTEMPTS):
@@ -110,8 +107,11 @@ def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache:
     raise AssertionError("the loop returns or raises")
 
 
-def _source(plan: Plan, run: StageRun) -> _Source:
-    """Find what is exported and the ids of its vertices; raises RequestError before anything is computed."""
+def _source(plan: Plan, run: StageRun) -> list[tuple[str, int]]:
+    """Find the runs and the places in their outputs of the result to export and of the ids of its vertices.
+
+    Raises RequestError before anything is computed.
+    """
     kinds = run.stage.outputs
     kind = next((kind for kind in EXPORTABLE if kind in kinds), None)
     if kind is None:
@@ -126,4 +126,4 @@ def _source(plan: Plan, run: StageRun) -> _Source:
     for one in (run, ingest):
         if not one.keep:
             raise RequestError(f"{one.entry} is not kept (keep: false)", hint="set keep: true to export it")
-    return (run.key, kinds.index(kind)), (ingest.key, ingest.stage.outputs.index("VertexIds"))
+    return [(run.key, kinds.index(kind)), (ingest.key, ingest.stage.outputs.index("VertexIds"))]

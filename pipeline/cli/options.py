@@ -105,9 +105,6 @@ def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Com
     return add
 
 
-data_options = together("data", *data_file_options)
-"""How a data file is read: what `load_plan` takes, passed as `data`."""
-
 _stages_option = functools.partial(
     click.option, multiple=True, metavar="STAGE", shell_complete=workflow_stages
 )
@@ -238,9 +235,8 @@ def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise RequestError(
-                f"{option} {text!r} has no NAME=VALUE form", hint=f"write it like {option} scale=20"
-            )
+            hint = f"write it like {option} scale=20"
+            raise RequestError(f"{option} {text!r} has no NAME=VALUE form", hint=hint)
         split.append((name.strip(), value))
     return split
 
@@ -276,9 +272,8 @@ def load_plan(
 
         workflow = load_default(file, sources, overrides, read_as, others)
     elif others:
-        raise RequestError(
-            f"{file} is a workflow, and one is carried out at a time", hint=f"leave {others[0]} out"
-        )
+        problem = f"{file} is a workflow, and one is carried out at a time"
+        raise RequestError(problem, hint=f"leave {others[0]} out")
     elif sources:
         raise RequestError(
             f"--sources is for a data file, and {file} is a workflow",

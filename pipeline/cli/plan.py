@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan, RunStatus
     from gravel.pipeline.scheduler.machine import RunEnvironment
 
-
 STYLES: dict[str, dict[str, Any]] = {
     "cached": {"fg": "green"},
     "will run": {"fg": "yellow"},
@@ -182,16 +181,13 @@ def _summary(listing: Mapping[str, Any], capacity: Capacity) -> Iterator[str]:
 
 
 def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[str, Any]:
+    capacity, facts = found.environment.capacity, ("host_bytes", "device_bytes", "device_source")
     return {
         "workflow": plan.workflow.name,
         "file": str(plan.workflow.path),
         "cache": str(found.cache_root),
         "backend": found.environment.backend,
-        "capacity": {
-            "host_bytes": found.environment.capacity.host_bytes,
-            "device_bytes": found.environment.capacity.device_bytes,
-            "device_source": found.environment.capacity.device_source,
-        },
+        "capacity": {name: getattr(capacity, name) for name in facts},
         "fits": refusal is None,
         "problem": None if refusal is None else str(refusal),
         "stages": [_run_json(plan, status) for status in found.statuses.values()],

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.records.past_runs import Failures
     from gravel.pipeline.scheduler.options import RunOutcome
     from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifact import Json
 
 
@@ -155,9 +156,8 @@ def _show_workflow(file: str, selection: Mapping[str, Any], others: Sequence[str
     from gravel.pipeline.workflow.default import workflow_text
 
     if not is_data(file):
-        raise RequestError(
-            f"--show-workflow is for a data file, and {file} is a workflow", hint="print the file itself"
-        )
+        problem = f"--show-workflow is for a data file, and {file} is a workflow"
+        raise RequestError(problem, hint="print the file itself")
     read_as = data_settings(*(selection[name] for name in ("columns", "delimiter", "header", "rows")))
     echo(workflow_text(file, selection["sources"], read_as, others).rstrip())
 
@@ -208,9 +208,9 @@ def _answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> It
 
     cache = Cache(root)
     stages = [stage for stage in record["stages"] if stage["state"] in DONE]
-    outputs = [(stage, cache.find(name)) for stage in stages for name in stage["outputs"]]
-    found = [(stage, each) for stage, each in outputs if each is not None]
-    measured = [each.attributes for _, each in found if each.kind == "Measurement"]
+    outputs = [cache.find(name) for stage in stages for name in stage["outputs"]]
+    found = [each for each in outputs if each is not None]
+    measured = [each.attributes for each in found if each.kind == "Measurement"]
     searches = [search for each in measured for search in each["searches"] if "reached" in search]
     if not searches:
         return
@@ -222,19 +222,19 @@ def _answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> It
         share = f"{reached:,} of {vertices:,} vertices ({reached / max(vertices, 1):.1%})"
         rows.append((str(name), share, str(search["depth"]), f"{search['milliseconds']:.3g}"))
     yield from text_table(rows, right=(2, 3))
-    checked = [stage for stage in stages if stage["stage"] == "verify"]
-    yield "searches verified: every check passed" if checked else "searches not verified"
+    verified = any(stage["stage"] == "verify" for stage in stages)
+    yield "searches verified: every check passed" if verified else "searches not verified"
     yield from reading_notes(record, cache)
 
 
-def _ids(cache: Cache, found: Sequence[tuple[Any, Any]], indices: Sequence[int]) -> list[str]:
+def _ids(cache: Cache, found: Sequence[ArtifactRecord], indices: Sequence[int]) -> list[str]:
     """Return the ids of vertices as the file writes them; their indices where the ids cannot be read."""
     with suppress(Exception):  # the ids are a convenience
         import numpy
 
         from gravel.pipeline.export.columns import FileIds
 
-        one = next(each for _, each in found if each.kind == "VertexIds")
+        one = next(each for each in found if each.kind == "VertexIds")
         named = FileIds(cache.open(one.id))(numpy.asarray(indices, numpy.int64))  # type: ignore[arg-type]
         return [str(each) for each in named.tolist()]
     return [f"vertex {index}" for index in indices]

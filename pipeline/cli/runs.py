@@ -36,9 +36,8 @@ def command(as_json: bool, limit: int, cache_path: str | None) -> None:
         return
     newer = [folder.name for folder in run_folders(root) if format_of(folder) > FORMAT]
     if newer:
-        click.echo(
-            f"note: {len(newer)} runs of a newer gravel are not listed: {', '.join(newer[:3])}", err=True
-        )
+        names = ", ".join(newer[:3])
+        click.echo(f"note: {len(newer)} runs of a newer gravel are not listed: {names}", err=True)
     if not records:
         click.echo(f"no run is on record in {root}")
         return

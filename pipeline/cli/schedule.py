@@ -118,9 +118,8 @@ def _selection(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
     read = run.command.make_context("gravel run", [workflow, *arguments]).params
     if read["cache_path"] is not None:
         raise RequestError("--cache stands behind `--`", hint="put it before: the schedule lies in the cache")
-    for name in ("settings", *(f"on_{event}" for event in EVENTS)):
+    for option, name in {"--set": "settings", **{f"--on-{event}": f"on_{event}" for event in EVENTS}}.items():
         if read[name]:
-            option = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
             raise RequestError(f"{option} stands behind `--`", hint="put it before `--`")
     return {name: read[name] for name in ("where", "only", "force")}
 
@@ -256,9 +255,8 @@ WantedBy=timers.target
 def _units(words: Sequence[str], cache: str, timed: bool, target: str) -> dict[str, str]:
     """Return the unit files by name: of a service, which a timer starts every minute if it is `timed`."""
     shown = cache.replace("%", "%%").replace("\n", " ")
-    service = SERVICE.format(
-        shown=shown, type="oneshot" if timed else "exec", command=" ".join(_unit_word(word) for word in words)
-    )
+    command = " ".join(map(_unit_word, words))
+    service = SERVICE.format(shown=shown, type="oneshot" if timed else "exec", command=command)
     name = "gravel-schedule"
     if not timed:
         return {f"{name}.service": service + RESTARTED.format(target=target)}

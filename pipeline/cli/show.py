@@ -94,9 +94,8 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
         away = set(cache.remote.known()) if cache.remote is not None else set()
         ids = sorted(found for found in here | away if found.startswith(name))
         if len(ids) > 1:
-            raise RequestError(
-                f"{len(ids)} artifacts have ids that start with {name}", hint="give more of the id"
-            )
+            problem = f"{len(ids)} artifacts have ids that start with {name}"
+            raise RequestError(problem, hint="give more of the id")
         if ids:
             return ids
         made = [recipe for recipe in history.recipes if recipe.digest.startswith(name)]
@@ -128,15 +127,12 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
         raise RequestError(f"run {run['run']} has no stage run {name!r}", hint=f"it has {keys}")
     if len(chosen) > 1:
         keys = ", ".join(each["key"] for each in chosen)
-        raise RequestError(
-            f"{name!r} fits {len(chosen)} stage runs of {run['run']}", hint=f"name one of {keys}"
-        )
-    outputs: list[str] = chosen[0]["outputs"]
-    if not outputs:
-        raise RequestError(
-            f"{chosen[0]['key']} of run {run['run']} has no result: it is {chosen[0]['state']}"
-        )
-    return outputs
+        problem = f"{name!r} fits {len(chosen)} stage runs of {run['run']}"
+        raise RequestError(problem, hint=f"name one of {keys}")
+    one = chosen[0]
+    if not one["outputs"]:
+        raise RequestError(f"{one['key']} of run {run['run']} has no result: it is {one['state']}")
+    return list(one["outputs"])
 
 
 def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
@@ -224,12 +220,8 @@ def _to_json(origin: Origin) -> dict[str, Any]:
         body |= {
             "kind": record.kind,
             "path": str(record.path),
-            "bytes": record.bytes,
-            "bytes_on_disk": record.bytes_on_disk,
-            "created": record.created,
-            "arrays": {
-                name: {"dtype": dtype, "shape": list(shape)} for name, (dtype, shape) in record.arrays.items()
-            },
+            **{name: getattr(record, name) for name in ("bytes", "bytes_on_disk", "created")},
+            "arrays": {name: {"dtype": each[0], "shape": each[1]} for name, each in record.arrays.items()},
             "attributes": record.attributes,
         }
     if origin.recipe is not None:
