@@ -7,15 +7,12 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-
-__all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "run": "Run a workflow, or search a data file: compute what is not cached, verify, report.",
@@ -40,7 +37,6 @@ COMMANDS = {
     "doctor": "Check this machine: GPUs, memory, versions, cache.",
 }
 """Each command and its one line of help, known without importing the command."""
-
 
 COMPLETE = "_GRAVEL_COMPLETE"
 """Set by a shell that asks for completions."""
@@ -68,9 +64,8 @@ class Commands(click.Group):
         """Complete the commands, importing none of them, and the options."""
         from click.shell_completion import CompletionItem
 
-        commands = [
-            CompletionItem(name, help=text) for name, text in COMMANDS.items() if name.startswith(incomplete)
-        ]
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=COMMANDS[name]) for name in names]
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
@@ -90,41 +85,29 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = "gravel",
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, args: Any = None, prog_name: str | None = "gravel", *rest: Any, **extra: Any) -> Any:
         """Run the command and turn whatever goes wrong into a message and an exit code."""
-        if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not extra.get("standalone_mode", True):
+            return super().main(args, prog_name, *rest, **extra)
         gc.set_threshold(ALLOCATIONS)
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it looks for some in all packages
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: names of files
         if COMPLETE in os.environ:
-            from gravel.pipeline.cli.completions import add_shells
-
-            add_shells()
+            importlib.import_module("gravel.pipeline.cli.completions")  # adds the shells
         from gravel.pipeline.cli.errors import run_command
         from gravel.pipeline.core.files import private_files
 
         with private_files():
-            run_command(lambda: super(Commands, self).main(args, prog_name, complete_var, False, **extra))
+            extra["standalone_mode"] = False
+            run_command(lambda: super(Commands, self).main(args, prog_name, *rest, **extra))
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from importlib.metadata import PackageNotFoundError, version
+        from gravel.pipeline.doctor.machine import installed
 
-        try:
-            number = version("gravel")
-        except PackageNotFoundError:
-            number = "(not installed)"
-        click.echo(f"gravel {number}")
+        click.echo(f"gravel {installed('gravel') or '(not installed)'}")
         ctx.exit()
 
 

@@ -18,6 +18,7 @@ from gravel.pipeline.cli.options import (
     open_cache,
     print_json,
     size,
+    together,
 )
 from gravel.pipeline.cli.push_pull import pull, push
 from gravel.pipeline.core.errors import RequestError
@@ -28,7 +29,7 @@ from gravel.pipeline.gc.leftovers import collect_compiled
 from gravel.pipeline.progress.tables import text_table
 from gravel.pipeline.store.folder import run_path
 from gravel.pipeline.store.location import find_cache, locate_cache
-from gravel.pipeline.store.records import RecipeRecord
+from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 from gravel.pipeline.store.selection import Entry
 from gravel.pipeline.store.sharing import init_shared, trust
 
@@ -40,7 +41,6 @@ def command() -> None:
 
 command.add_command(push)
 command.add_command(pull)
-
 
 SORTS: dict[str, Callable[[Entry], Any]] = {
     "created": lambda entry: entry.record.created,
@@ -67,23 +67,24 @@ def list_artifacts(cache_path: str | None, sort: str, reverse: bool, kind: str |
         print_json([_entry_json(entry) for entry in entries])
         return
     rows = [("id", "kind", "size", "made", "by")]
-    pieces = [entry.record.bytes_on_disk for entry in entries if entry.record.kind == PIECE and kind is None]
+    pieces = [entry.record for entry in entries if entry.record.kind == PIECE and kind is None]
     for entry in entries:
-        if pieces and entry.record.kind == PIECE:
-            continue
-        record, when = entry.record, time.localtime(entry.record.created)
-        size, made = format_bytes(record.bytes_on_disk), time.strftime("%Y-%m-%d %H:%M", when)
-        rows.append((record.id[:12], record.kind, size, made, _maker(entry.recipe)))
+        record = entry.record
+        if not pieces or record.kind != PIECE:
+            made = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
+            rows.append((record.id[:12], record.kind, _size_of([record]), made, _maker(entry.recipe)))
     if pieces:
-        rows.append(
-            (f"({len(pieces):,})", PIECE, format_bytes(sum(pieces)), "", f"--kind {PIECE} lists them")
-        )
+        rows.append((f"({len(pieces):,})", PIECE, _size_of(pieces), "", f"--kind {PIECE} lists them"))
     click.echo("\n".join(text_table(rows)))
-    total = format_bytes(sum(entry.record.bytes_on_disk for entry in entries))
+    total = _size_of([entry.record for entry in entries])
     click.echo(f"{len(entries)} artifacts, {total}, in {cache.root}")
     if cache.remote is not None:
         away = sum(not cache.is_here(artifact_id) for artifact_id in cache.remote.known())
         click.echo(f"{away} more are known to lie in {cache.remote.url}, and come when they are opened")
+
+
+def _size_of(records: list[ArtifactRecord]) -> str:
+    return format_bytes(sum(record.bytes_on_disk for record in records))
 
 
 def _maker(recipe: RecipeRecord | None) -> str:
@@ -97,17 +98,12 @@ def _maker(recipe: RecipeRecord | None) -> str:
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
     record, recipe = entry.record, entry.recipe
+    made = {} if recipe is None else recipe.provenance
+    facts = ("id", "kind", "bytes", "bytes_on_disk", "created", "used")
     return {
-        "stage": recipe and recipe.provenance.get("stage"),
-        "key": recipe and recipe.provenance.get("key"),
-        "workflow": recipe and recipe.provenance.get("workflow"),
+        **{name: made.get(name) for name in ("stage", "key", "workflow")},
         "recipe": recipe and recipe.digest,
-        "id": record.id,
-        "kind": record.kind,
-        "bytes": record.bytes,
-        "bytes_on_disk": record.bytes_on_disk,
-        "created": record.created,
-        "used": record.used,
+        **{name: getattr(record, name) for name in facts},
         "path": str(record.path),
     }
 
@@ -129,53 +125,47 @@ def verify(cache_path: str | None, as_json: bool) -> int:
     )
     for identity, reason in outcome.damaged.items():
         click.echo(f"  {identity[:12]}  {reason}")
-    if outcome.damaged:
-        click.echo(
-            "what is damaged was set aside, where it could be, and is computed again when it is needed"
-        )
-    return 1 if outcome.damaged else 0
+    if not outcome.damaged:
+        return 0
+    click.echo("what is damaged was set aside, where it could be, and is computed again when it is needed")
+    return 1
 
 
 @command.command("gc", short_help="Remove what no recorded run needs.")
 @cache_option
 @click.option("--yes", "delete", is_flag=True, help="Remove it; otherwise it is only listed.")
-@click.option(
-    "--max-size",
-    type=size,
-    metavar="SIZE",
-    help="Also remove the longest unused results until at most this is left, such as 50GB.",
-)
-@click.option(
-    "--older-than",
-    type=age,
-    metavar="AGE",
-    help="Also remove runs older than this (30d, 12h) and what only they used; results used since stay.",
-)
-@click.option(
-    "--quarantine-older-than",
-    "quarantine",
-    type=age,
-    default="7d",
-    show_default=True,
-    metavar="AGE",
-    help="Remove damaged files that were set aside longer ago than this.",
-)
-@click.option(
-    "--ignore-unreadable-runs",
-    "unreadable",
-    is_flag=True,
-    help="Also remove results of runs whose record cannot be read.",
+@together(
+    "policy",
+    click.option(
+        "--max-size",
+        type=size,
+        metavar="SIZE",
+        help="Also remove the longest unused results until at most this is left, such as 50GB.",
+    ),
+    click.option(
+        "--older-than",
+        type=age,
+        metavar="AGE",
+        help="Also remove runs older than this (30d, 12h) and what only they used; results used since stay.",
+    ),
+    click.option(
+        "--quarantine-older-than",
+        "quarantine",
+        type=age,
+        default="7d",
+        show_default=True,
+        metavar="AGE",
+        help="Remove damaged files that were set aside longer ago than this.",
+    ),
+    click.option(
+        "--ignore-unreadable-runs",
+        "unreadable",
+        is_flag=True,
+        help="Also remove results of runs whose record cannot be read.",
+    ),
 )
 @json_option
-def collect_garbage(
-    cache_path: str | None,
-    delete: bool,
-    max_size: int | None,
-    older_than: float | None,
-    quarantine: float,
-    unreadable: bool,
-    as_json: bool,
-) -> None:
+def collect_garbage(cache_path: str | None, delete: bool, policy: dict[str, Any], as_json: bool) -> None:
     """Remove what no recorded run needs, what is of an older format, and what killed runs and damage left.
 
     Recorded runs are those that `gravel runs` lists. Results that a running run uses are kept. Free
@@ -183,29 +173,26 @@ def collect_garbage(
     unused for 30 days, or for --older-than. Without --yes nothing is removed.
     """
     cache = open_cache(cache_path)
-    policy = Policy(max_size, older_than, quarantine, unreadable)
-    outcome = collect(cache, policy, delete=delete)
+    outcome = collect(cache, Policy(**policy), delete=delete)
     for run, problem in outcome.unreadable.items():
         echo(
             f"the record of {run} cannot be read ({problem}), so what it used is unknown and nothing goes "
             f"for being unused; remove {cache.root / run_path(run)}, or add --ignore-unreadable-runs",
             err=True,
         )
-    compiled = collect_compiled(delete=delete, older_than=older_than)
+    compiled = collect_compiled(delete=delete, older_than=policy["older_than"])
     if as_json:
-        body = {key: value for key, value in vars(outcome).items() if key != "records"}
-        body["compiled"] = vars(compiled)
-        print_json(body)
+        body = vars(outcome) | {"compiled": vars(compiled)}
+        print_json({key: value for key, value in body.items() if key != "records"})
         return
     rows = [
-        (record.id[:12], record.kind, format_bytes(record.bytes_on_disk), outcome.removed[record.id])
+        (record.id[:12], record.kind, _size_of([record]), outcome.removed[record.id])
         for record in outcome.records
         if record.kind != PIECE
     ]
     pieces = [record for record in outcome.records if record.kind == PIECE]
     if pieces:
-        size = format_bytes(sum(record.bytes_on_disk for record in pieces))
-        rows.append((f"({len(pieces):,})", PIECE, size, outcome.removed[pieces[0].id]))
+        rows.append((f"({len(pieces):,})", PIECE, _size_of(pieces), outcome.removed[pieces[0].id]))
     if rows:
         click.echo("\n".join(text_table([("id", "kind", "size", "why"), *rows])))
     did = "removed" if delete else "would remove"
@@ -241,9 +228,8 @@ def init(group: str | None, cache_path: str | None) -> None:
         click.echo(f"{root} is a cache of yours alone")
         return
     if cache_path is not None and "://" in cache_path:
-        raise RequestError(
-            f"{cache_path} is a store, whose rights are set where it is", hint="share a folder with --cache"
-        )
+        problem = f"{cache_path} is a store, whose rights are set where it is"
+        raise RequestError(problem, hint="share a folder with --cache")
     init_shared(root, group)
     find_cache(cache_path)
     click.echo(f"{root} is shared with the group {group}; its members name it with --cache {root}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import FishComplete, ZshComplete
 
-from gravel.pipeline.cli.completions import VARIABLE, add_shells
-from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.cli import COMPLETE, main
+from gravel.pipeline.cli.completions import Bash
 
 WHERE = {
     "bash": 'Add to ~/.bashrc: eval "$(gravel completion bash)"',
@@ -19,13 +20,6 @@ WHERE = {
 @click.argument("shell", metavar="SHELL", type=click.Choice(sorted(WHERE)))
 def command(shell: str) -> None:
     """Print the completion script for SHELL: bash (4.4 or later), zsh or fish."""
-    from click.shell_completion import get_completion_class
-
-    from gravel.pipeline.cli import main
-
-    add_shells()
-    found = get_completion_class(shell)
-    if found is None:
-        raise GravelError(f"click has no completion for {shell}")
-    script = found(main, {}, "gravel", VARIABLE).source()
+    classes = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
+    script = classes[shell](main, {}, "gravel", COMPLETE).source()
     click.echo(f"# {WHERE[shell]}\n{script.strip()}")

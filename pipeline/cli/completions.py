@@ -13,16 +13,14 @@ import click
 from click.shell_completion import BashComplete, add_completion_class, split_arg_string
 
 if TYPE_CHECKING:
-    import click
     from click.shell_completion import CompletionItem
 
-    from gravel.pipeline.workflow.nodes import MapNode, Node
+    from gravel.pipeline.workflow.nodes import Node
+
+MAX_RUNS = 50  # the newest
 
 
-VARIABLE = "_GRAVEL_COMPLETE"
-"""Set by a shell that asks for completions; its value names the shell."""
-
-
+@add_completion_class
 class Bash(BashComplete):
     """Joins what bash splits, and completes what follows the `=`."""
 
@@ -32,12 +30,10 @@ class Bash(BashComplete):
         """Return the words before the one to complete, and this one, whole."""
         given = split_arg_string(os.environ["COMP_WORDS"])
         place = int(os.environ["COMP_CWORD"])
-        words = given[: place + 1]
-        if len(words) <= place:
-            words.append("")
+        words = [*given, ""][: place + 1]
         joined: list[str] = []
         for word in words:
-            if joined and (word == "=" or joined[-1].endswith("=")) and len(joined) > 1:
+            if len(joined) > 1 and (word == "=" or joined[-1].endswith("=")):
                 joined[-1] += word
             else:
                 joined.append(word)
@@ -51,17 +47,7 @@ class Bash(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._before)}"
 
 
-def add_shells() -> None:
-    """Have click use this class for bash."""
-    add_completion_class(Bash)
-
-
-MAX_RUNS = 50  # the newest
-
-Completer = Callable[["click.Context", "click.Parameter", str], list[str]]
-
-
-def _safe(find: Callable[[click.Context], Iterable[str]]) -> Completer:
+def _safe(find: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
     """Complete from what a function finds, and to nothing where it fails."""
 
     @functools.wraps(find)
@@ -73,8 +59,8 @@ def _safe(find: Callable[[click.Context], Iterable[str]]) -> Completer:
     return complete
 
 
-def _sections(ctx: click.Context) -> MapNode:
-    """Parse the workflow of the command line, or the one that stands for a data file."""
+def _items(ctx: click.Context, section: str) -> dict[str, Node]:
+    """Parse a section of the workflow of the command line, or of the one that stands for a data file."""
     from gravel.pipeline.workflow.data_files import is_data
     from gravel.pipeline.workflow.nodes import MapNode, Text, parse
     from gravel.pipeline.workflow.source import read_workflow_text
@@ -90,13 +76,7 @@ def _sections(ctx: click.Context) -> MapNode:
         source = read_workflow_text(Path(file))
     root, _ = parse(source)
     assert isinstance(root, MapNode)
-    return root
-
-
-def _items(ctx: click.Context, section: str) -> dict[str, Node]:
-    from gravel.pipeline.workflow.nodes import MapNode
-
-    found = _sections(ctx).items.get(section)
+    found = root.items.get(section)
     return found.items if isinstance(found, MapNode) else {}
 
 

@@ -56,12 +56,10 @@ def command(
         statuses = {}
     few = len(plan.runs) <= MANY if entries is None else not entries
     boxes = (boxes_of_runs if few else boxes_of_entries)(plan, statuses)
-    if form == "svg":
-        text = draw_svg(boxes, plan.workflow.name)
-    elif form == "dot":
-        text = draw_dot(boxes, plan.workflow.name)
-    else:
+    if form == "tree":
         text = draw_tree(boxes, (lambda text, state: text) if target else paint) + "\n"
+    else:
+        text = (draw_svg if form == "svg" else draw_dot)(boxes, plan.workflow.name)
     if target is None:
         echo(text.rstrip("\n"))
         return

@@ -35,16 +35,15 @@ _from_option = click.option(
 )
 
 
-def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet]:
+def _from(file: str | None, settings: tuple[str, ...]) -> dict[str, DataSet]:
     """Return the data sets of a catalogue or of a workflow's section `datasets`, by name."""
     from gravel.pipeline.workflow.loader import load_workflow
 
     if file is None:
         file = next((place for place in PLACES if Path(place).is_file()), None)
     if file is None:
-        raise RequestError(
-            f"there is no catalogue here: neither {' nor '.join(PLACES)}", hint="name one with --from FILE"
-        )
+        problem = f"there is no catalogue here: neither {' nor '.join(PLACES)}"
+        raise RequestError(problem, hint="name one with --from FILE")
     root, _ = parse(read_workflow_text(Path(file)))
     if not isinstance(root, MapNode) or "stages" not in root.items:
         return read_catalogue(Path(file))
@@ -54,10 +53,6 @@ def _from(file: str | None, settings: tuple[str, ...] = ()) -> dict[str, DataSet
         for axis, found in workflow.datasets.items()
         for name, each in found.items()
     }
-
-
-def _downloads(cache_path: str | None) -> Downloads:
-    return Downloads(find_cache(cache_path))
 
 
 def _chosen(known: dict[str, DataSet], names: tuple[str, ...]) -> dict[str, DataSet]:
@@ -82,7 +77,7 @@ def _state(each: DataSet, downloads: Downloads) -> str:
 @json_option
 def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | None, as_json: bool) -> None:
     """List the data sets, their counts, and whether they are downloaded."""
-    known, downloads = _from(file, settings), _downloads(cache_path)
+    known, downloads = _from(file, settings), Downloads(find_cache(cache_path))
     if as_json:
         facts = [
             {"name": name, "state": _state(each, downloads), **hidden(vars(each))}
@@ -94,8 +89,7 @@ def list_them(file: str | None, settings: tuple[str, ...], cache_path: str | Non
     for name, each in known.items():
         counts = ["" if count is None else f"{count:,}" for count in (each.vertices, each.edges)]
         rows.append((name, _state(each, downloads), *counts, each.licence[:24], shown(each.location)))
-    for line in text_table(rows, right=(2, 3)):
-        click.echo(line)
+    click.echo("\n".join(text_table(rows, right=(2, 3))))
 
 
 @command.command("fetch", short_help="Download data sets into the cache.")
@@ -115,7 +109,7 @@ def fetch_them(
 
     An interrupted download continues. Exit code 1: a download failed; the others are complete.
     """
-    known, downloads = _from(file, settings), _downloads(cache_path)
+    known, downloads = _from(file, settings), Downloads(find_cache(cache_path))
     if not names and not everything:
         raise RequestError(
             "no data set is named", hint="name some, or say --all; gravel datasets ls lists them"
@@ -147,6 +141,6 @@ def drop_them(
     names: tuple[str, ...], file: str | None, settings: tuple[str, ...], cache_path: str | None
 ) -> None:
     """Remove the downloads of the data sets NAMES; results made from them stay cached."""
-    downloads = _downloads(cache_path)
+    downloads = Downloads(find_cache(cache_path))
     for name, each in _chosen(_from(file, settings), names).items():
         click.echo(f"{name}: {format_bytes(downloads.drop(each.location))} freed")

@@ -15,8 +15,6 @@ from gravel.pipeline.plan.reasons import show_value
 from gravel.pipeline.records.comparison import compare_runs
 from gravel.pipeline.records.past_runs import find_run, run_folders
 
-Json = Any
-
 FAILED, ASKED, ONLY, OWN, MACHINE, MEASURED, TIME, FOLLOWS = range(7, -1, -1)
 """How much a difference matters: a failure or a check most, what merely follows from another least."""
 
@@ -33,22 +31,19 @@ class Difference(NamedTuple):
     size: float = 0.0
 
 
-def ranked(found: Mapping[str, Json], times: list[tuple[int, float, float]]) -> list[Difference]:
+def ranked(found: Mapping[str, Any], times: list[tuple[int, float, float]]) -> list[Difference]:
     """Return all differences of a comparison, the most important first; `times` has stages with both."""
-    every = [*_of_run(found), *_of_stages(found["stages"])]
-    every += [Difference("times", stage, 0, TIME, _change(old, new)) for stage, old, new in times]
+    asked = [MACHINE if change["name"] in OF_MACHINE else ASKED for change in found["asked"]]
+    every = [
+        *(Difference("asked", -1, place, weight) for place, weight in enumerate(asked)),
+        *(Difference(part, -1, 0, ONLY) for part in ("only_old", "only_new") if found[part]),
+        *_of_stages(found["stages"]),
+        *(Difference("times", stage, 0, TIME, _change(old, new)) for stage, old, new in times),
+    ]
     return sorted(every, key=lambda each: (-each.weight, -each.size))
 
 
-def _of_run(found: Mapping[str, Json]) -> Iterator[Difference]:
-    for place, change in enumerate(found["asked"]):
-        yield Difference("asked", -1, place, MACHINE if change["name"] in OF_MACHINE else ASKED)
-    for part in ("only_old", "only_new"):
-        if found[part]:
-            yield Difference(part, -1, 0, ONLY)
-
-
-def _of_stages(stages: list[dict[str, Json]]) -> Iterator[Difference]:
+def _of_stages(stages: list[dict[str, Any]]) -> Iterator[Difference]:
     for number, stage in enumerate(stages):
         if stage["same"] is True:
             continue
@@ -67,7 +62,7 @@ def _of_stages(stages: list[dict[str, Json]]) -> Iterator[Difference]:
             yield Difference("note", number, 0, FOLLOWS)
 
 
-def _weight_of_result(name: str, old: Json, new: Json) -> int:
+def _weight_of_result(name: str, old: Any, new: Any) -> int:
     if name.startswith("check "):
         return FAILED
     if "array " in name or name.endswith("contents"):
@@ -75,7 +70,7 @@ def _weight_of_result(name: str, old: Json, new: Json) -> int:
     return MEASURED if isinstance(old, int | float) and isinstance(new, int | float) else OWN
 
 
-def _change(old: Json, new: Json) -> float:
+def _change(old: Any, new: Any) -> float:
     """Return by which share of the larger one two numbers differ; 0 for what are none."""
     if not isinstance(old, int | float) or not isinstance(new, int | float):
         return 0.0
@@ -83,10 +78,10 @@ def _change(old: Json, new: Json) -> float:
     return abs(new - old) / largest if largest else 0.0
 
 
-def only_these(found: Mapping[str, Json], chosen: list[Difference]) -> dict[str, Json]:
+def only_these(found: Mapping[str, Any], chosen: list[Difference]) -> dict[str, Any]:
     """Return a comparison with the chosen differences alone; its stages are in the order of importance."""
 
-    def kept(part: str, stage: int, changes: list[Json] | None) -> list[Json]:
+    def kept(part: str, stage: int, changes: list[Any] | None) -> list[Any]:
         places = {each.place for each in chosen if (each.part, each.stage) == (part, stage)}
         return [change for place, change in enumerate(changes or []) if place in places]
 
@@ -113,7 +108,6 @@ MAX_NAMES = 8  # stage runs named in one line
 MAX_ARRAYS = 4  # arrays shown one by one
 LEAST_SHARE, LEAST_SECONDS = 0.05, 0.05
 """Times that differ by less, as a share or in seconds, are only counted."""
-
 
 MAX_SHOWN = 20
 """Differences that are shown without `--all`."""
@@ -143,29 +137,24 @@ def command(old: str, new: str, show_all: bool, as_json: bool, cache_path: str |
         if earlier:
             click.echo(f"compare it with another one, for example: gravel diff {earlier[0]} {first.name}")
         return
-    for line in _lines(found, None if show_all else MAX_SHOWN):
-        click.echo(line)
+    click.echo("\n".join(_lines(found, None if show_all else MAX_SHOWN)))
 
 
 def _lines(found: dict[str, Any], limit: int | None = MAX_SHOWN) -> Iterator[str]:
     for name, run in zip(("old", "new"), found["runs"], strict=True):
-        counts = ", ".join(
-            f"{run[state]} {state}" for state in ("computed", "cached", "failed") if run[state]
-        )
-        took = format_seconds(run["seconds"])
-        yield f"{name}  {run['run']}  {run['workflow']}  {run['state']} in {took}: {counts or 'nothing'}"
+        counts = [f"{run[state]} {state}" for state in ("computed", "cached", "failed") if run[state]]
+        did = f"{run['state']} in {format_seconds(run['seconds'])}: {', '.join(counts) or 'nothing'}"
+        yield f"{name}  {run['run']}  {run['workflow']}  {did}"
     stages, times = found["stages"], _times(found["stages"])
     timed = sum(None not in stage["seconds"] for stage in stages)
     same = sum(stage["same"] is True for stage in stages)
     every = ranked(found, times)
-    left = 0
-    if limit is not None and len(every) > limit:
-        left = len(every) - limit
+    left = max(0, len(every) - limit) if limit is not None else 0
+    shown = found
+    if left:
         shown = only_these(found, every[:limit])
         slower = {each.stage for each in every[:limit] if each.part == "times"}
         times = [each for each in times if each[0] in slower]
-    else:
-        shown = found
     yield from (f"  {line}" for line in _changes(shown["asked"]))
     for name, keys in (("old", shown["only_old"]), ("new", shown["only_new"])):
         if keys:
@@ -178,7 +167,11 @@ def _lines(found: dict[str, Any], limit: int | None = MAX_SHOWN) -> Iterator[str
             yield from _stage(stage, whole=not left)
     if times:
         yield ""
-        yield from _time_lines([(stages[number]["keys"][1], old, new) for number, old, new in times], timed)
+        yield f"times of {len(times)} of {timed} stage runs differ"
+        width = max(len(stages[number]["keys"][1]) for number, _, _ in times)
+        for number, old, new in times:
+            took = f"{format_seconds(old)} -> {format_seconds(new)}{_percent(float(old), float(new))}"
+            yield f"  {stages[number]['keys'][1]:<{width}}  {took}"
     if left:
         yield ""
         yield f"{left} differences more: --all shows them"
@@ -199,8 +192,7 @@ def _stage(stage: dict[str, Any], *, whole: bool) -> Iterator[str]:
         yield "  a result of one of them is not in the cache any more"
     arrays = [change for change in stage["results"] if "array " in change["name"]]
     results = [change for change in stage["results"] if change not in arrays]
-    if len(arrays) <= MAX_ARRAYS:
-        results += arrays
+    results += arrays if len(arrays) <= MAX_ARRAYS else []
     yield from (f"  {line}" for line in _changes(results))
     if len(arrays) > MAX_ARRAYS:
         yield f"  {len(arrays)} arrays of other lengths or types"
@@ -224,15 +216,6 @@ def _percent(old: Any, new: Any) -> str:
 
 def _times(stages: list[dict[str, Any]]) -> list[tuple[int, float, float]]:
     """Return the stages, by number, whose times differ by more than chance, with both times."""
-    timed = [
-        (number, *stage["seconds"]) for number, stage in enumerate(stages) if None not in stage["seconds"]
-    ]
+    times = [(number, *stage["seconds"]) for number, stage in enumerate(stages)]
+    timed = [each for each in times if None not in each]
     return [each for each in timed if abs(each[2] - each[1]) > max(LEAST_SECONDS, LEAST_SHARE * each[1])]
-
-
-def _time_lines(differ: list[tuple[str, float, float]], timed: int) -> Iterator[str]:
-    yield f"times of {len(differ)} of {timed} stage runs differ"
-    width = max(len(key) for key, _, _ in differ)
-    for key, old, new in differ:
-        change = _percent(float(old), float(new))
-        yield f"  {key:<{width}}  {format_seconds(old)} -> {format_seconds(new)}{change}"

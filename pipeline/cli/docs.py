@@ -24,13 +24,14 @@ def command(page: str | None) -> None:
     if page is None:
         width = max(map(len, known))
         for name, path in known.items():
-            echo(f"{click.style(name.ljust(width), bold=True)}  {title_of(path)}")
+            lines = path.read_text(encoding="utf-8").splitlines()
+            title = next((line[2:].strip() for line in lines if line.startswith("# ")), "")
+            echo(f"{click.style(name.ljust(width), bold=True)}  {title}")
         return
     name = page.removesuffix(".md").removeprefix("docs/").strip("/").lower()
     if name not in known:
-        raise RequestError(
-            f"there is no page {page!r}", hint=f"{suggest(name, known, 'page')} `gravel docs` lists the pages"
-        )
+        hint = f"{suggest(name, known, 'page')} `gravel docs` lists the pages"
+        raise RequestError(f"there is no page {page!r}", hint=hint)
     text = known[name].read_text(encoding="utf-8")
     if sys.stdout.isatty():
         from rich.console import Console
@@ -52,13 +53,6 @@ def pages() -> dict[str, Path]:
         name = path.relative_to(FOLDER).with_suffix("").as_posix().lower()
         found[name.removesuffix("/readme")] = path
     if not found:
-        raise RequestError(
-            f"there are no pages in {FOLDER}", hint="this copy of gravel is incomplete: install it again"
-        )
+        hint = "this copy of gravel is incomplete: install it again"
+        raise RequestError(f"there are no pages in {FOLDER}", hint=hint)
     return found
-
-
-def title_of(path: Path) -> str:
-    """Return the first heading of a page."""
-    with path.open(encoding="utf-8") as file:
-        return next((line[2:].strip() for line in file if line.startswith("# ")), "")

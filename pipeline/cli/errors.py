@@ -16,8 +16,6 @@ from gravel.pipeline.core.errors import GravelError, Location, Problem, RequestE
 from gravel.stages.errors import StageError
 from gravel.stages.urls import hidden_in_text
 
-__all__ = ["echo", "exit_code", "render", "run_command"]
-
 INTERRUPTED = 130
 
 
@@ -72,18 +70,15 @@ def _snippet_lines(place: Location) -> Iterator[str]:
         return
     column = min(place.column, len(text) + 1)
     if "://" in text:
-        # What is hidden before the caret moves it; in what is hidden it stands at the end.
-        before, text = hidden_in_text(text[: column - 1]), hidden_in_text(_cut_query(text))
+        # What is hidden before the caret moves it; in what is hidden it stands at the end. A query may have
+        # blanks in it: what follows them is dropped to the end of the quotes, or of the line.
+        cut = re.sub(r"(://[^\"'?]*\?[^\"'\s]*)( [^\"'}\],]*)", r"\1", text)
+        before, text = hidden_in_text(text[: column - 1]), hidden_in_text(cut)
         column = min(len(before), len(text)) + 1
     start = max(0, column - WIDTH // 2) if len(text) > WIDTH else 0
     margin = f"{place.line:>5} | "
     yield margin + text[start : start + WIDTH]
     yield " " * (len(margin) - 2) + "| " + " " * (column - 1 - start) + click.style("^", fg="red", bold=True)
-
-
-def _cut_query(text: str) -> str:
-    """Drop what may be the rest of a query with blanks in it: to the end of the quotes, or of the line."""
-    return re.sub(r"(://[^\"'?]*\?[^\"'\s]*)( [^\"'}\],]*)", r"\1", text)
 
 
 def run_command(command: Callable[[], Any]) -> NoReturn:
@@ -110,23 +105,10 @@ def run_command(command: Callable[[], Any]) -> NoReturn:
         # Whoever read the output has had enough; point stdout elsewhere, or Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(result if isinstance(result, int) else 0)
-    except (GravelError, StageError) as error:
-        echo(render(error), err=True)
-        sys.exit(exit_code(error))
-    except OSError as error:
-        shown = _as_gravel_error(error)
-        echo(render(shown), err=True)
-        sys.exit(shown.exit_code)
     except Exception as error:
-        from gravel.kernels.settings import setting_at_fault
-
-        setting = setting_at_fault(error)
-        if setting is not None:
-            shown = RequestError(str(setting))
-            echo(render(shown), err=True)
-            sys.exit(shown.exit_code)
-        _report_defect(error)
-        sys.exit(1)
+        shown = _for_people(error)
+        echo(render(shown), err=True)
+        sys.exit(exit_code(shown))
     sys.exit(result if isinstance(result, int) else 0)
 
 
@@ -151,8 +133,7 @@ def _show_refusal(error: click.ClickException) -> None:
     message = message.replace("a valid integer range", "a whole number")
     context = getattr(error, "ctx", None)
     hint = None if context is None else f"`{context.command_path} --help` lists what there is"
-    hint = instead or hint
-    echo("\n".join(_problem_lines(Problem(message[:1].lower() + message[1:], hint))), err=True)
+    echo(render(GravelError(message[:1].lower() + message[1:], hint=instead or hint)), err=True)
 
 
 def _open_closed_streams() -> None:
@@ -165,24 +146,30 @@ def _open_closed_streams() -> None:
     sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
-def _as_gravel_error(error: OSError) -> GravelError:
-    try:
-        os.getcwd()  # noqa: PTH109 (a check, no path)
-    except FileNotFoundError:
-        return RequestError("the current directory no longer exists", hint="change to another one")
-    reason = (error.strerror or str(error)).lower()
-    subject = f"{error.filename}: " if error.filename is not None else ""
-    path = _save_traceback(error)
-    return GravelError(f"{subject}{reason}", hint=f"details are in {path}" if path else None)
+def _for_people(error: Exception) -> Exception:
+    """Return what is shown of an error; the traceback of an unexpected one, and of the system's, is kept."""
+    if isinstance(error, GravelError | StageError):
+        return error
+    if isinstance(error, OSError):
+        try:
+            os.getcwd()  # noqa: PTH109 (a check, no path)
+        except FileNotFoundError:
+            return RequestError("the current directory no longer exists", hint="change to another one")
+        path = _save_traceback(error)
+        subject = f"{error.filename}: " if error.filename is not None else ""
+        reason = (error.strerror or str(error)).lower()
+        return GravelError(f"{subject}{reason}", hint=f"details are in {path}" if path else None)
+    from gravel.kernels.settings import setting_at_fault
 
-
-def _report_defect(error: Exception) -> None:
-    head = click.style("error:", fg="red", bold=True)
+    if (setting := setting_at_fault(error)) is not None:
+        return RequestError(str(setting))
     path = _save_traceback(error)
     where = f"; the traceback is in {path}" if path else ""
     summary = " ".join(str(error).split())[:200]
-    echo(f"{head} gravel failed ({type(error).__name__}: {summary}){where}", err=True)
-    echo("  this is a defect of gravel; please report it with that file", err=True)
+    return GravelError(
+        f"gravel failed ({type(error).__name__}: {summary}){where}\n"
+        "  this is a defect of gravel; please report it with that file"
+    )
 
 
 def _save_traceback(error: BaseException) -> Path | None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from gravel.pipeline.cli.completions import workflow_stages
 from gravel.pipeline.cli.options import (
     cache_option,
-    data_options,
+    data_file_options,
     load_plan,
     machine_options,
     open_cache,
     set_option,
     sources_option,
+    together,
     trust_option,
     where_option,
 )
@@ -28,14 +28,11 @@ from gravel.pipeline.store.cache import Cache
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan, StageRun
-    from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+    from gravel.pipeline.scheduler.options import RunOptions
     from gravel.stages.artifacts import VertexIds
 
 ATTEMPTS = 3
 """How often a result that turns out damaged while it is read is computed again before that is an error."""
-
-_Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
-"""The key of a run and the place of an output, for the result and for the ids of its vertices."""
 
 
 @click.command()
@@ -45,10 +42,7 @@ _Source: TypeAlias = tuple[tuple[str, int], tuple[str, int]]
     "--to", "target", required=True, metavar="OUT", help="The file to write: .parquet, .csv or .npz."
 )
 @machine_options
-@sources_option
-@data_options
-@set_option
-@where_option
+@together("asked", sources_option, *data_file_options, set_option, where_option)
 @cache_option
 @trust_option
 def command(
@@ -56,10 +50,7 @@ def command(
     stage: str,
     target: str,
     machine: dict[str, Any],
-    sources: Sequence[str],
-    data: dict[str, Any],
-    settings: Sequence[str],
-    where: Sequence[str],
+    asked: dict[str, Any],
     cache_path: str | None,
     trust_remote: bool,
 ) -> None:
@@ -74,10 +65,8 @@ def command(
     path = Path(target)
     check_target(path)
     # Every repetition of a measurement labels the same, so the first stands for all.
-    asked = {"sources": sources, "settings": settings, "where": where, **data}
     plan = load_plan(file, **asked, only=[stage], repeat=1)
-    run = _one_run(plan, stage)
-    source = _source(plan, run)
+    source = _source(plan, _one_run(plan, stage))
     cache = open_cache(cache_path)
     display = make_display(quiet=True)
     options = RunOptions(cache_root=cache.root, display=display, trust_remote=trust_remote, **machine)
@@ -97,9 +86,14 @@ def _one_run(plan: Plan, stage: str) -> StageRun:
     )
 
 
-def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache: Cache) -> int:
+def _export(plan: Plan, source: list[tuple[str, int]], path: Path, options: RunOptions, cache: Cache) -> int:
+    from gravel.pipeline.scheduler.execution import execute
+
     for attempt in range(ATTEMPTS):
-        outcome = _computed(plan, options)
+        outcome = execute(plan, options)
+        if outcome.exit_code:
+            problems = [f"{one['key']}: {one['error']}" for one in outcome.record["stages"] if one["error"]]
+            raise GravelError("; ".join(problems) or f"the run was {outcome.state}")
         try:
             result, ids = (outcome.outputs(key)[place] for key, place in source)
             columns = columns_of(cache.open(result), cast("VertexIds", cache.open(ids)))
@@ -113,18 +107,11 @@ def _export(plan: Plan, source: _Source, path: Path, options: RunOptions, cache:
     raise AssertionError("the loop returns or raises")
 
 
-def _computed(plan: Plan, options: RunOptions) -> RunOutcome:
-    from gravel.pipeline.scheduler.execution import execute
+def _source(plan: Plan, run: StageRun) -> list[tuple[str, int]]:
+    """Find the runs and the places in their outputs of the result to export and of the ids of its vertices.
 
-    outcome = execute(plan, options)
-    if outcome.exit_code:
-        problems = [f"{one['key']}: {one['error']}" for one in outcome.record["stages"] if one["error"]]
-        raise GravelError("; ".join(problems) or f"the run was {outcome.state}")
-    return outcome
-
-
-def _source(plan: Plan, run: StageRun) -> _Source:
-    """Find what is exported and the ids of its vertices; raises RequestError before anything is computed."""
+    Raises RequestError before anything is computed.
+    """
     kinds = run.stage.outputs
     kind = next((kind for kind in EXPORTABLE if kind in kinds), None)
     if kind is None:
@@ -132,12 +119,11 @@ def _source(plan: Plan, run: StageRun) -> _Source:
             f"{run.entry} makes a {' and a '.join(kinds)}, which has no columns to export",
             hint=f"stages that make one of {', '.join(EXPORTABLE)} can be exported",
         )
-    for one in [run, *plan.lineage(run.key)]:
-        if "VertexIds" in one.stage.outputs:
-            for owner in (run, one):
-                if not owner.keep:
-                    raise RequestError(
-                        f"{owner.entry} is not kept (keep: false)", hint="set keep: true to export it"
-                    )
-            return (run.key, kinds.index(kind)), (one.key, one.stage.outputs.index("VertexIds"))
-    raise RequestError(f"{run.entry} rests on no stage that names vertices", hint="start with ingest")
+    lineage = [run, *plan.lineage(run.key)]
+    ingest = next((one for one in lineage if "VertexIds" in one.stage.outputs), None)
+    if ingest is None:
+        raise RequestError(f"{run.entry} rests on no stage that names vertices", hint="start with ingest")
+    for one in (run, ingest):
+        if not one.keep:
+            raise RequestError(f"{one.entry} is not kept (keep: false)", hint="set keep: true to export it")
+    return [(run.key, kinds.index(kind)), (ingest.key, ingest.stage.outputs.index("VertexIds"))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gravel.pipeline.cli.options import data_options, write_text
+from gravel.pipeline.cli.options import data_file_options, together, write_text
 from gravel.pipeline.core.errors import RequestError
 from gravel.stages.urls import is_url
 
@@ -28,7 +28,7 @@ MORE = """\
 @click.argument("file", type=click.Path())
 @click.option("--to", "target", metavar="OUT", help="The workflow to write (else FILE's name with .yaml).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@data_options
+@together("data", *data_file_options)
 def command(file: str, target: str | None, force: bool, data: dict[str, Any]) -> None:
     """Look into the data FILE, or URL, and write a commented workflow that searches it.
 

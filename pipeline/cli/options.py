@@ -7,7 +7,7 @@ import functools
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,6 @@ from gravel.pipeline.core.files import as_given
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.store.cache import Cache
-
-MAX_REPETITIONS = 1000
 
 Command = Callable[..., Any]
 
@@ -107,8 +105,9 @@ def together(name: str, *options: Callable[[Command], Command]) -> Callable[[Com
     return add
 
 
-data_options = together("data", *data_file_options)
-"""How a data file is read: what `load_plan` takes, passed as `data`."""
+_stages_option = functools.partial(
+    click.option, multiple=True, metavar="STAGE", shell_complete=workflow_stages
+)
 
 selection_options = together(
     "selection",
@@ -116,38 +115,13 @@ selection_options = together(
     *data_file_options,
     set_option,
     where_option,
-    click.option(
-        "--only",
-        multiple=True,
-        metavar="STAGE",
-        help="Only this stage and what it needs.",
-        shell_complete=workflow_stages,
-    ),
-    click.option(
-        "--force",
-        multiple=True,
-        metavar="STAGE",
-        help="Compute this stage even if it is cached.",
-        shell_complete=workflow_stages,
-    ),
-    click.option(
-        "--from",
-        "start",
-        multiple=True,
-        metavar="STAGE",
-        help="Compute this stage and all that depends on it, even if cached.",
-        shell_complete=workflow_stages,
-    ),
-    click.option(
-        "--keep",
-        multiple=True,
-        metavar="STAGE",
-        help="Store the result of this stage, even if the workflow says keep: false.",
-        shell_complete=workflow_stages,
-    ),
+    _stages_option("--only", help="Only this stage and what it needs."),
+    _stages_option("--force", help="Compute this stage even if it is cached."),
+    _stages_option("--from", "start", help="Compute this stage and all that depends on it, even if cached."),
+    _stages_option("--keep", help="Store the result of this stage, even if the workflow says keep: false."),
     click.option(
         "--repeat",
-        type=click.IntRange(1, MAX_REPETITIONS),
+        type=click.IntRange(1, 1000),
         metavar="TIMES",
         help="Repeat every stage that measures time this often; existing repetitions count.",
     ),
@@ -195,15 +169,12 @@ machine_options = together(
 """On what stages run: fields of `RunOptions`, passed as `machine`."""
 
 
-AGE_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-
-
 def age(text: str) -> float:
     """Read an option's length of time, such as 90s, 12h or 30d, in seconds."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", text.lower())
     if match is None:
         raise click.BadParameter(f"{text!r} is no duration; write it like 90s, 12h, 30d or 2w")
-    return float(match[1]) * AGE_UNITS[match[2]]
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}[match[2]]
 
 
 def size(text: str) -> int:
@@ -235,11 +206,10 @@ def byte_progress(did: str, *, wanted: bool) -> Iterator[Callable[..., None]]:
 
 def write_text(target: str, text: str) -> None:
     """Write a UTF-8 file; raises RequestError for a place that takes none, GravelError for a full disk."""
+    from gravel.pipeline.export.writers import check_place
+
     path = Path(target)
-    if path.is_dir():
-        raise RequestError(f"{target!r} is a folder", hint="name a file in it")
-    if not path.parent.is_dir():
-        raise RequestError(f"the folder {str(path.parent)!r} does not exist", hint="create it first")
+    check_place(path)
     there = path.exists()
     try:
         path.write_text(text, encoding="utf-8")
@@ -265,9 +235,8 @@ def pairs(texts: Sequence[str], option: str) -> list[tuple[str, str]]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise RequestError(
-                f"{option} {text!r} has no NAME=VALUE form", hint=f"write it like {option} scale=20"
-            )
+            hint = f"write it like {option} scale=20"
+            raise RequestError(f"{option} {text!r} has no NAME=VALUE form", hint=hint)
         split.append((name.strip(), value))
     return split
 
@@ -282,18 +251,13 @@ def load_plan(
     rows: str | None = None,
     settings: Sequence[str] = (),
     where: Sequence[str] = (),
-    only: Collection[str] = (),
-    force: Collection[str] = (),
-    start: Collection[str] = (),
-    keep: Collection[str] = (),
-    repeat: int | None = None,
-    failed: Collection[str] = (),
     others: Sequence[str] = (),
+    **chosen: Any,
 ) -> Plan:
     """Read a workflow file, or the one that stands for a data file, and plan it as the shared options say.
 
-    `failed` as for `build_plan`; `others` are data files that are one graph with `file`. Raises WorkflowError
-    for faults of the file and RequestError for those of the options.
+    `others` are data files that are one graph with `file`; `chosen` is what `build_plan` takes. Raises
+    WorkflowError for faults of the file and RequestError for those of the options.
     """
     from gravel.pipeline.plan.builder import build_plan
     from gravel.pipeline.workflow.data_files import data_settings, is_data, refuse_settings
@@ -308,9 +272,8 @@ def load_plan(
 
         workflow = load_default(file, sources, overrides, read_as, others)
     elif others:
-        raise RequestError(
-            f"{file} is a workflow, and one is carried out at a time", hint=f"leave {others[0]} out"
-        )
+        problem = f"{file} is a workflow, and one is carried out at a time"
+        raise RequestError(problem, hint=f"leave {others[0]} out")
     elif sources:
         raise RequestError(
             f"--sources is for a data file, and {file} is a workflow",
@@ -321,5 +284,4 @@ def load_plan(
         from gravel.pipeline.workflow.loader import load_workflow
 
         workflow = load_workflow(file, overrides)
-    chosen = {"only": only, "force": force, "start": start, "failed": failed, "keep": keep}
-    return build_plan(workflow, where=axes, repeat=repeat, **chosen)
+    return build_plan(workflow, where=axes, **chosen)

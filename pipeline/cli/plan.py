@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan, RunStatus
     from gravel.pipeline.scheduler.machine import RunEnvironment
 
-
 STYLES: dict[str, dict[str, Any]] = {
     "cached": {"fg": "green"},
     "will run": {"fg": "yellow"},
@@ -122,10 +121,10 @@ def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
         for key, status in found.statuses.items()
         if status.need is not None and status.state in ("will run", "waits")
     }
-    places = {key: plan.runs[key].location for key in needs}
-    stored = {key: need for key, need in needs.items() if plan.runs[key].keep}
-    stages = {key: (run.stage.ranks, run.parameters) for key, run in plan.runs.items() if key in needs}
-    ranks = {key: of(parameters) for key, (of, parameters) in stages.items() if of is not None}
+    runs = {key: plan.runs[key] for key in needs}
+    places = {key: run.location for key, run in runs.items()}
+    stored = {key: needs[key] for key, run in runs.items() if run.keep}
+    ranks = {key: run.stage.ranks(run.parameters) for key, run in runs.items() if run.stage.ranks is not None}
     try:
         refuse_what_cannot_fit(needs, found.environment.capacity, resident_inputs(plan, needs), places)
         refuse_larger_groups(ranks, plan.runs, found.environment, None)
@@ -182,16 +181,13 @@ def _summary(listing: Mapping[str, Any], capacity: Capacity) -> Iterator[str]:
 
 
 def _to_json(plan: Plan, found: Forecast, refusal: RequestError | None) -> dict[str, Any]:
+    capacity, facts = found.environment.capacity, ("host_bytes", "device_bytes", "device_source")
     return {
         "workflow": plan.workflow.name,
         "file": str(plan.workflow.path),
         "cache": str(found.cache_root),
         "backend": found.environment.backend,
-        "capacity": {
-            "host_bytes": found.environment.capacity.host_bytes,
-            "device_bytes": found.environment.capacity.device_bytes,
-            "device_source": found.environment.capacity.device_source,
-        },
+        "capacity": {name: getattr(capacity, name) for name in facts},
         "fits": refusal is None,
         "problem": None if refusal is None else str(refusal),
         "stages": [_run_json(plan, status) for status in found.statuses.values()],

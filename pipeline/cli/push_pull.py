@@ -40,7 +40,7 @@ _selection_options = together(
 @_selection_options
 @cache_option
 @json_option
-def push(remote: str | None, cache_path: str | None, as_json: bool, selection: dict[str, Any]) -> int:
+def push(**options: Any) -> int:
     """Copy what is missing in REMOTE (a folder or s3://bucket/prefix) from this cache.
 
     Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
@@ -48,7 +48,7 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, selection: d
     interrupted copy continues where it stopped. Recipes are signed with this user's key (see `gravel
     trust key`). Exit code 1: something here is damaged and was not copied.
     """
-    return _move(push_pull.push, "pushed", "to", remote, cache_path, as_json, selection)
+    return _move(push_pull.push, "pushed", "to", **options)
 
 
 @click.command("pull", short_help="Copy missing results from another cache.")
@@ -56,7 +56,7 @@ def push(remote: str | None, cache_path: str | None, as_json: bool, selection: d
 @_selection_options
 @cache_option
 @json_option
-def pull(remote: str | None, cache_path: str | None, as_json: bool, selection: dict[str, Any]) -> int:
+def pull(**options: Any) -> int:
     """Copy what is missing here from REMOTE (a folder or s3://bucket/prefix), and check all of it.
 
     Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
@@ -64,7 +64,7 @@ def pull(remote: str | None, cache_path: str | None, as_json: bool, selection: d
     Recipes count if a trusted key signed them (see `gravel trust`). Exit code 1: something there is
     damaged and was not copied.
     """
-    return _move(push_pull.pull, "pulled", "from", remote, cache_path, as_json, selection)
+    return _move(push_pull.pull, "pulled", "from", **options)
 
 
 def _move(
@@ -87,12 +87,7 @@ def _move(
         moved = move(cache, place, Selection(**selection), lambda count: show(advance=count))
     if as_json:
         print_json(vars(moved))
-    else:
-        _report(moved, did, way)
-    return 1 if moved.damaged else 0
-
-
-def _report(moved: Moved, did: str, way: str) -> None:
+        return 1 if moved.damaged else 0
     click.echo(
         f"{did} {_count(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
         f"{_count(moved.recipes, 'recipe')} and {_count(moved.runs, 'run')} {way} {moved.where}; "
@@ -105,6 +100,7 @@ def _report(moved: Moved, did: str, way: str) -> None:
     uncounted = [(None, moved.unsigned)] if moved.unsigned else []
     for key, count in [*uncounted, *((parse_key(text), count) for text, count in moved.untrusted.items())]:
         click.echo(f"{_count(count, 'recipe')} came {signed(key)}, and will be computed again: {advice(key)}")
+    return 1 if moved.damaged else 0
 
 
 def _count(number: int, what: str) -> str:

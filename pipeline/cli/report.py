@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +13,7 @@ from gravel.pipeline.cli.options import cache_option, open_cache
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.report.links import find_page
-from gravel.pipeline.report.page import write_run_report
+from gravel.pipeline.report.page import report_artifacts, write_run_report
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -62,11 +61,10 @@ def command(
     folder, record = find_run(cache.root, run)
     if target is not None and form not in ("svg", "png"):
         raise RequestError("--to is the folder of --format svg or png", hint="add --format svg")
-    if form != "html":
-        if static:
-            raise RequestError("--static makes a page", hint="leave --static or --format out")
-        if watch:
-            raise RequestError("--watch serves the page", hint="leave --watch or --format out")
+    if static and form != "html":
+        raise RequestError("--static makes a page", hint="leave --static or --format out")
+    if watch and form != "html":
+        raise RequestError("--watch serves the page", hint="leave --watch or --format out")
     if form == "graph500":
         from gravel.pipeline.report.graph500 import graph500_blocks
 
@@ -76,7 +74,11 @@ def command(
     if stage is not None:
         raise RequestError("--stage chooses a block of --format graph500", hint="add --format graph500")
     if form != "html":
-        return _write_charts(record, cache, form, target)
+        from gravel.pipeline.report.static.drawing import write_figures
+
+        for path in write_figures(Path(target or "figures"), report_artifacts(record, cache), form):
+            click.echo(str(path))
+        return 0
     if static and watch:
         raise RequestError("--watch serves a page with charts", hint="leave --watch or --static out")
     if port is not None and not watch:
@@ -89,15 +91,6 @@ def command(
     click.echo(str(page))
     if show:
         click.launch(str(page))
-    return 0
-
-
-def _write_charts(record: Mapping[str, Any], cache: Cache, form: str, target: str | None) -> int:
-    from gravel.pipeline.report.page import report_artifacts
-    from gravel.pipeline.report.static.drawing import write_figures
-
-    for path in write_figures(Path(target or "figures"), report_artifacts(record, cache), form):
-        click.echo(str(path))
     return 0
 
 

@@ -25,9 +25,9 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.past_runs import Failures
-    from gravel.pipeline.records.profile import WholeRun
     from gravel.pipeline.scheduler.options import RunOutcome
     from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifact import Json
 
 
@@ -100,7 +100,8 @@ def command(
     from gravel.pipeline.scheduler.execution import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
-    from gravel.pipeline.workflow.data_files import is_data
+    from gravel.pipeline.workers.security import tls_of
+    from gravel.pipeline.workflow.data_files import is_data, split_ids
 
     if show_workflow:
         _show_workflow(file, selection, others)
@@ -110,11 +111,7 @@ def command(
             hint = f"leave --cluster {machine['cluster']} out"
             raise RequestError("--scheduler-file and --cluster both name a cluster", hint=hint)
         machine["cluster"] = f"file://{scheduler_file}"
-    tls = None
-    if (tls_ca, tls_cert, tls_key) != (None, None, None):
-        from gravel.pipeline.workers.security import tls_of
-
-        tls = tls_of(tls_ca, tls_cert, tls_key)
+    tls = tls_of(tls_ca, tls_cert, tls_key)
     root = find_cache(cache_path)
     failures = last_failures(root, file) if failed else None
     if failures is not None and not failures.keys:
@@ -123,17 +120,16 @@ def command(
     display = make_display(json=as_json, quiet=quiet)
     settings = RunOptions(cache_root=root, tls=tls, display=display, began=began, **machine, **options)
     with run_hooks(check_hooks(hooks), root, Path(file), partial(echo, err=True)) as ended:
-        plan = load_plan(
-            file, others=others, failed=failures.keys if failures is not None else (), **selection
-        )
+        plan = load_plan(file, others=others, failed=failures.keys if failures else (), **selection)
         if failures is not None:
             _say_what_differs(failures, plan)
         outcome = execute(plan, settings)
         ended(outcome.record)
     if outcome.exit_code:
-        _say_what_went_wrong(outcome.record, outcome.state, plan, file if is_data(file) else None)
+        _say_what_went_wrong(outcome, plan, file if is_data(file) else None)
     elif not (as_json or quiet) and is_data(file):
-        _show_answer(outcome, root, selection["sources"])
+        for line in _answer(root, outcome.record, split_ids(selection["sources"])):
+            echo(line)
     if settings.profile:
         _show_profile(outcome, root)
     return outcome.exit_code
@@ -160,18 +156,10 @@ def _show_workflow(file: str, selection: Mapping[str, Any], others: Sequence[str
     from gravel.pipeline.workflow.default import workflow_text
 
     if not is_data(file):
-        raise RequestError(
-            f"--show-workflow is for a data file, and {file} is a workflow", hint="print the file itself"
-        )
+        problem = f"--show-workflow is for a data file, and {file} is a workflow"
+        raise RequestError(problem, hint="print the file itself")
     read_as = data_settings(*(selection[name] for name in ("columns", "delimiter", "header", "rows")))
     echo(workflow_text(file, selection["sources"], read_as, others).rstrip())
-
-
-def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> None:
-    from gravel.pipeline.workflow.data_files import split_ids
-
-    for line in answer(root, outcome.record, split_ids(sources)):
-        echo(line)
 
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
@@ -187,29 +175,29 @@ def _say_what_differs(failures: Failures, plan: Plan) -> None:
             echo(f"note: {name} was {value} in {failures.run}, and is {now[name]} now", err=True)
 
 
-def _say_what_went_wrong(record: dict[str, Any], state: str, plan: Plan, data: str | None) -> None:
-    stages: list[dict[str, Any]] = record["stages"]
+def _say_what_went_wrong(outcome: RunOutcome, plan: Plan, data: str | None) -> None:
+    stages: list[dict[str, Any]] = outcome.record["stages"]
     for stage in stages:
-        if stage["state"] == "failed":
-            run = plan.find(stage["key"])
-            # Settings that turn out wrong on this graph, or on this backend, stand in the workflow.
-            place = run.location if run is not None and getattr(run.parameters, "tuning", None) else None
-            message = f"{stage['key']}: {stage['error']}"
-            if data is not None and data not in message:
-                message = f"{data}: {message}"
-            hint = stage["hint"]
-            if data is not None and hint and "`" in hint:
-                hint += f"; `gravel run {data} --show-workflow` prints the workflow to set it in"
-            echo(render(GravelError(message, hint=hint, location=place)), err=True)
-    if state == "interrupted":
-        kept = sum(stage["state"] in ("computed", "cached") for stage in stages)
+        if stage["state"] != "failed":
+            continue
+        run = plan.find(stage["key"])
+        # Settings that turn out wrong on this graph, or on this backend, stand in the workflow.
+        place = run.location if run is not None and getattr(run.parameters, "tuning", None) else None
+        message, hint = f"{stage['key']}: {stage['error']}", stage["hint"]
+        if data is not None and data not in message:
+            message = f"{data}: {message}"
+        if data is not None and hint and "`" in hint:
+            hint += f"; `gravel run {data} --show-workflow` prints the workflow to set it in"
+        echo(render(GravelError(message, hint=hint, location=place)), err=True)
+    if outcome.state == "interrupted":
+        kept = sum(stage["state"] in DONE for stage in stages)
         echo(f"interrupted: {kept} of {len(stages)} results are kept; the same command goes on", err=True)
 
 
 DONE = ("computed", "cached")
 
 
-def answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Iterator[str]:
+def _answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Iterator[str]:
     """Yield lines on each search of a run: vertices reached, levels, milliseconds; then if it was verified.
 
     `sources` are the ids that were asked for. Those of random sources are looked up among the file's.
@@ -220,9 +208,9 @@ def answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Ite
 
     cache = Cache(root)
     stages = [stage for stage in record["stages"] if stage["state"] in DONE]
-    outputs = [(stage, cache.find(name)) for stage in stages for name in stage["outputs"]]
-    found = [(stage, each) for stage, each in outputs if each is not None]
-    measured = [each.attributes for _, each in found if each.kind == "Measurement"]
+    outputs = [cache.find(name) for stage in stages for name in stage["outputs"]]
+    found = [each for each in outputs if each is not None]
+    measured = [each.attributes for each in found if each.kind == "Measurement"]
     searches = [search for each in measured for search in each["searches"] if "reached" in search]
     if not searches:
         return
@@ -234,19 +222,19 @@ def answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Ite
         share = f"{reached:,} of {vertices:,} vertices ({reached / max(vertices, 1):.1%})"
         rows.append((str(name), share, str(search["depth"]), f"{search['milliseconds']:.3g}"))
     yield from text_table(rows, right=(2, 3))
-    checked = [stage for stage in stages if stage["stage"] == "verify"]
-    yield "searches verified: every check passed" if checked else "searches not verified"
+    verified = any(stage["stage"] == "verify" for stage in stages)
+    yield "searches verified: every check passed" if verified else "searches not verified"
     yield from reading_notes(record, cache)
 
 
-def _ids(cache: Cache, found: Sequence[tuple[Any, Any]], indices: Sequence[int]) -> list[str]:
+def _ids(cache: Cache, found: Sequence[ArtifactRecord], indices: Sequence[int]) -> list[str]:
     """Return the ids of vertices as the file writes them; their indices where the ids cannot be read."""
     with suppress(Exception):  # the ids are a convenience
         import numpy
 
         from gravel.pipeline.export.columns import FileIds
 
-        one = next(each for _, each in found if each.kind == "VertexIds")
+        one = next(each for each in found if each.kind == "VertexIds")
         named = FileIds(cache.open(one.id))(numpy.asarray(indices, numpy.int64))  # type: ignore[arg-type]
         return [str(each) for each in named.tolist()]
     return [f"vertex {index}" for index in indices]
@@ -262,29 +250,19 @@ def profile_text(record: Mapping[str, Json]) -> str:
     rows: list[tuple[str, ...]] = [heads]
     for one in profiles(record):
         rate = "-" if one.write_rate is None else f"{format_bytes(one.write_rate)}/s"
-        by_what = (_seconds(one.by_what[what]) for what in WHAT)
-        rows.append(
-            (one.key, _seconds(one.seconds), _seconds(one.waited), *by_what, format_bytes(one.bytes), rate)
-        )
+        times = [one.seconds, one.waited, *(one.by_what[what] for what in WHAT)]
+        seconds = [f"{time:.2f}" if time >= 0.005 else "-" for time in times]
+        rows.append((one.key, *seconds, format_bytes(one.bytes), rate))
     text = "\n".join(text_table(rows, right=range(1, len(heads))))
-    whole = whole_run(record)
-    if whole is not None:
-        text += "\n" + _whole_text(whole)
+    if (whole := whole_run(record)) is not None:
+        text += (
+            f"\n{whole.seconds:.2f} s in all: {sum(whole.before.values()):.2f} before the first stage "
+            f"({_parts(whole.before)}), {whole.stages:.2f} from there to the end of the last, "
+            f"{sum(whole.after.values()):.2f} after it ({_parts(whole.after)})"
+        )
+        text += f"; on other threads: {_parts(whole.beside)}" if whole.beside else ""
     return text
-
-
-def _whole_text(whole: WholeRun) -> str:
-    text = (
-        f"{whole.seconds:.2f} s in all: {sum(whole.before.values()):.2f} before the first stage "
-        f"({_parts(whole.before)}), {whole.stages:.2f} from there to the end of the last, "
-        f"{sum(whole.after.values()):.2f} after it ({_parts(whole.after)})"
-    )
-    return f"{text}; on other threads: {_parts(whole.beside)}" if whole.beside else text
 
 
 def _parts(parts: Mapping[str, float]) -> str:
     return ", ".join(f"{what} {seconds:.2f}" for what, seconds in parts.items())
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f}" if value >= 0.005 else "-"

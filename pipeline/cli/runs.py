@@ -36,20 +36,17 @@ def command(as_json: bool, limit: int, cache_path: str | None) -> None:
         return
     newer = [folder.name for folder in run_folders(root) if format_of(folder) > FORMAT]
     if newer:
-        click.echo(
-            f"note: {len(newer)} runs of a newer gravel are not listed: {', '.join(newer[:3])}", err=True
-        )
+        names = ", ".join(newer[:3])
+        click.echo(f"note: {len(newer)} runs of a newer gravel are not listed: {names}", err=True)
     if not records:
         click.echo(f"no run is on record in {root}")
         return
     table = [["RUN", "WORKFLOW", "STATE", "TOOK", "COMPUTED", "VERIFIED", "PAGE"]]
     for record in records:
         row = _row(record)
+        head = [row["run"], row["workflow"] or "-", row["state"], format_seconds(row["seconds"])]
         verified = {True: "yes", False: "FAILED", None: "-"}[row["verified"]]
-        took, page = format_seconds(row["seconds"]), _page_text(row["report"])
-        table.append(
-            [row["run"], row["workflow"] or "-", row["state"], took, _computed(record), verified, page]
-        )
+        table.append([*head, _computed(record), verified, _page_text(row["report"])])
     click.echo("\n".join(text_table(table, right=(3,))))
 
 
@@ -73,19 +70,14 @@ def _computed(record: dict[str, Any]) -> str:
     """Tell which entries were computed, or failed, and how many stage runs there were."""
     stages: list[dict[str, Any]] = record["stages"]
     done = [stage["entry"] for stage in stages if stage["state"] == "computed"]
-    failed = list(dict.fromkeys(stage["entry"] for stage in stages if stage["state"] == "failed"))
-    if not done:
-        text = "nothing"
-    elif len(done) == len(stages):
-        text = f"all {len(done)}"
-    else:
-        names = list(dict.fromkeys(done))
-        more = ", ..." if len(names) > MAX_NAMES else ""
-        text = f"{len(done)} of {len(stages)}: {', '.join(names[:MAX_NAMES])}{more}"
-    if failed:
-        more = ", ..." if len(failed) > MAX_NAMES else ""
-        text += f"; failed: {', '.join(failed[:MAX_NAMES])}{more}"
-    return text
+    failed = [stage["entry"] for stage in stages if stage["state"] == "failed"]
+    text = f"all {len(done)}" if len(done) == len(stages) else f"{len(done)} of {len(stages)}: {_first(done)}"
+    return (text if done else "nothing") + (f"; failed: {_first(failed)}" if failed else "")
+
+
+def _first(entries: list[str]) -> str:
+    names = list(dict.fromkeys(entries))
+    return ", ".join(names[:MAX_NAMES]) + (", ..." if len(names) > MAX_NAMES else "")
 
 
 def _page_text(page: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gravel.pipeline.cli import run
 from gravel.pipeline.cli.options import (
     age,
     cache_option,
@@ -24,27 +26,25 @@ from gravel.pipeline.cli.options import (
 )
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.progress.tables import text_table
+from gravel.pipeline.store.location import find_cache
 
 if TYPE_CHECKING:
     from gravel.pipeline.schedule.job_store import JobStore
 
 
-GONE = ("--catch-up", "--overlap", "hooks")
-
-
 class _Schedules(click.Group):
-    """A group that says what happens instead of what earlier versions let one choose."""
+    """A group that says what happens instead of what cannot be chosen."""
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> click.Context:
-        for place, word in enumerate(args[: args.index("--") if "--" in args else None]):
+        if args[:1] == ["hooks"]:
+            hint = "`gravel schedule remove NAME`, and `add` it again with its hooks"
+            raise RequestError("hooks are set when a job is added", hint=hint)
+        for word in args[: args.index("--") if "--" in args else None]:
             name = word.partition("=")[0]
-            if name in GONE[:2]:
+            if name in ("--catch-up", "--overlap"):
                 from gravel.pipeline.schedule.job_store import INSTEAD
 
                 raise RequestError(f"{name} cannot be chosen any more: {INSTEAD}", hint=f"leave {name} out")
-            if name == "hooks" and place == 0:
-                hint = "`gravel schedule remove NAME`, and `add` it again with its hooks"
-                raise RequestError("hooks are set when a job is added", hint=hint)
         return super().make_context(info_name, args, *rest, **more)
 
 
@@ -72,15 +72,11 @@ def command() -> None:
 @cache_option
 def add(
     workflow: str,
-    arguments: tuple[str, ...],
-    cron: str,
     name: str | None,
-    settings: tuple[str, ...],
     zone: str | None,
-    time_limit: float | None,
     hooks: dict[str, str | None],
     cache_path: str | None,
-    jitter: float,
+    **fields: Any,
 ) -> None:
     """Run WORKFLOW at set times.
 
@@ -94,28 +90,19 @@ def add(
 
     zone = zone or local_zone()
     find_zone(zone)
-    times_of(cron, zone)
+    times_of(fields["cron"], zone)
     checked = check_hooks(hooks)
-    for text in settings:
+    for text in fields["settings"]:
         check_secrets(text, "--set")
-    for text in arguments:
+    for text in fields["arguments"]:
         check_secrets(text, "what follows `--`")
-    if time_limit is not None and time_limit <= 0:
+    if fields["time_limit"] == 0:
         raise RequestError("--time-limit is no time at all", hint="leave it out for a run without a limit")
-    run = _run_options(workflow, arguments)
-    plan = load_plan(workflow, settings=settings, where=run["where"], only=run["only"], force=run["force"])
-    job = Job(
-        name=check_name(name) if name is not None else name_from(plan.workflow.name),
-        workflow=str(Path(workflow).absolute()),
-        cron=cron,
-        zone=zone,
-        created=time.time(),
-        settings=settings,
-        arguments=arguments,
-        time_limit=time_limit,
-        hooks=tuple(checked),
-        jitter=jitter,
-    )
+    selection = _selection(workflow, fields["arguments"])
+    plan = load_plan(workflow, settings=fields["settings"], **selection)
+    name = check_name(name) if name is not None else name_from(plan.workflow.name)
+    path, created = str(Path(workflow).absolute()), time.time()
+    job = Job(name=name, workflow=path, zone=zone, created=created, hooks=tuple(checked), **fields)
     store = _store(cache_path)
     store.add(job)
     save_hooks(job, store.root, checked)
@@ -124,19 +111,17 @@ def add(
     click.echo("it runs while `gravel schedule run` goes, or when a timer calls `gravel schedule tick`")
 
 
-def _run_options(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
+def _selection(workflow: str, arguments: tuple[str, ...]) -> dict[str, Any]:
     """Read words for `gravel run` as it would; raises click's errors, and RequestError for some of them."""
-    from gravel.pipeline.cli.run import command as run
     from gravel.pipeline.records.hooks import EVENTS
 
-    read = run.make_context("gravel run", [workflow, *arguments]).params
+    read = run.command.make_context("gravel run", [workflow, *arguments]).params
     if read["cache_path"] is not None:
         raise RequestError("--cache stands behind `--`", hint="put it before: the schedule lies in the cache")
-    for name in ("settings", *(f"on_{event}" for event in EVENTS)):
+    for option, name in {"--set": "settings", **{f"--on-{event}": f"on_{event}" for event in EVENTS}}.items():
         if read[name]:
-            option = "--set" if name == "settings" else f"--{name.replace('_', '-')}"
             raise RequestError(f"{option} stands behind `--`", hint="put it before `--`")
-    return dict(read)
+    return {name: read[name] for name in ("where", "only", "force")}
 
 
 @command.command("list", short_help="List the jobs, or the runs of one.")
@@ -198,7 +183,6 @@ def serve(cache_path: str | None) -> int:
     You may kill it or start it twice at any time: runs at work go on, and no due time is run twice.
     """
     from gravel.pipeline.schedule.ticker import Ticker
-    from gravel.pipeline.store.location import find_cache
 
     return Ticker(find_cache(cache_path)).serve()
 
@@ -211,7 +195,6 @@ def tick(cache_path: str | None) -> int:
     Jobs that become due meanwhile are started too. Exit code 1 if a run failed.
     """
     from gravel.pipeline.schedule.ticker import Ticker
-    from gravel.pipeline.store.location import find_cache
 
     return Ticker(find_cache(cache_path)).tick()
 
@@ -223,8 +206,6 @@ def tick(cache_path: str | None) -> int:
 @cache_option
 def unit(kind: str | None, system: bool, cache_path: str | None) -> None:
     """Print the systemd unit that keeps `gravel schedule run` going."""
-    from gravel.pipeline.store.location import find_cache
-
     cache = str(find_cache(cache_path))
     words = [*_program(), "schedule", "run" if kind is None else "tick", "--cache", cache]
     if kind == "cron":
@@ -274,9 +255,8 @@ WantedBy=timers.target
 def _units(words: Sequence[str], cache: str, timed: bool, target: str) -> dict[str, str]:
     """Return the unit files by name: of a service, which a timer starts every minute if it is `timed`."""
     shown = cache.replace("%", "%%").replace("\n", " ")
-    service = SERVICE.format(
-        shown=shown, type="oneshot" if timed else "exec", command=" ".join(_unit_word(word) for word in words)
-    )
+    command = " ".join(map(_unit_word, words))
+    service = SERVICE.format(shown=shown, type="oneshot" if timed else "exec", command=command)
     name = "gravel-schedule"
     if not timed:
         return {f"{name}.service": service + RESTARTED.format(target=target)}
@@ -292,19 +272,14 @@ def _unit_word(word: str) -> str:
 
 def _program() -> list[str]:
     """Return the words that start gravel from anywhere."""
-    import shutil
+    from gravel.pipeline.schedule.ticker import program
 
     beside = Path(sys.executable).with_name("gravel")
     found = str(beside) if beside.exists() else shutil.which("gravel")
-    if found is not None:
-        return [str(Path(found).absolute())]
-    from gravel.pipeline.schedule.ticker import program
-
-    return program("gravel.pipeline.cli")
+    return program("gravel.pipeline.cli") if found is None else [str(Path(found).absolute())]
 
 
 def _store(cache_path: str | None) -> JobStore:
     from gravel.pipeline.schedule.job_store import JobStore
-    from gravel.pipeline.store.location import find_cache
 
     return JobStore(find_cache(cache_path))

@@ -37,7 +37,10 @@ def main() -> None:
                 run = JobRun(store, job, say)
                 claim = run.begin()
             if claim is not None:
-                _print_to(store.log(claim))
+                sys.stdout.flush()
+                with store.log(claim).open("wb") as log:
+                    os.dup2(log.fileno(), 1)
+                    os.dup2(log.fileno(), 2)
         if claim is not None:
             began = time.monotonic()
             exit_code = _gravel(job.words(str(root)))
@@ -61,13 +64,6 @@ def _writing_to(root: Path) -> Iterator[None]:
     with private_files():
         write_as_in(root)
         yield
-
-
-def _print_to(log: Path) -> None:
-    sys.stdout.flush()
-    with log.open("wb") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
 
 
 def _gravel(words: list[str]) -> int:

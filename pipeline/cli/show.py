@@ -45,16 +45,12 @@ class History:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        self._recipes = recipes(cache)
+        self.recipes = recipes(cache)
         self._makers: dict[str, RecipeRecord] = {}
-        for recipe in self._recipes:
+        for recipe in self.recipes:
             for position, output in enumerate(recipe.outputs):
                 self._makers.setdefault(output, recipe)
                 self._makers.setdefault(f"recipe:{recipe.digest}:{position}", recipe)
-
-    def recipes_like(self, prefix: str) -> list[RecipeRecord]:
-        """Return the recipes whose digests start so."""
-        return [recipe for recipe in self._recipes if recipe.digest.startswith(prefix)]
 
     def origin(self, artifact_id: str, shown: set[str] | None = None) -> Origin:
         """Return the tree of an artifact's makers and inputs."""
@@ -86,11 +82,7 @@ def command(name: str, stage: str | None, cache_path: str | None, as_json: bool)
     if as_json:
         print_json([_to_json(origin) for origin in origins])
         return
-    for position, origin in enumerate(origins):
-        if position:
-            click.echo()
-        for line in _lines(origin, cache):
-            click.echo(line)
+    click.echo("\n\n".join("\n".join(_lines(origin, cache)) for origin in origins))
 
 
 def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[str]:
@@ -102,12 +94,11 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
         away = set(cache.remote.known()) if cache.remote is not None else set()
         ids = sorted(found for found in here | away if found.startswith(name))
         if len(ids) > 1:
-            raise RequestError(
-                f"{len(ids)} artifacts have ids that start with {name}", hint="give more of the id"
-            )
+            problem = f"{len(ids)} artifacts have ids that start with {name}"
+            raise RequestError(problem, hint="give more of the id")
         if ids:
             return ids
-        made = history.recipes_like(name)
+        made = [recipe for recipe in history.recipes if recipe.digest.startswith(name)]
         if len(made) > 1:
             raise RequestError(f"{len(made)} recipes start with {name}", hint="give more of the digest")
         if made:
@@ -136,15 +127,12 @@ def _outputs(run: dict[str, Any], name: str) -> list[str]:
         raise RequestError(f"run {run['run']} has no stage run {name!r}", hint=f"it has {keys}")
     if len(chosen) > 1:
         keys = ", ".join(each["key"] for each in chosen)
-        raise RequestError(
-            f"{name!r} fits {len(chosen)} stage runs of {run['run']}", hint=f"name one of {keys}"
-        )
-    outputs: list[str] = chosen[0]["outputs"]
-    if not outputs:
-        raise RequestError(
-            f"{chosen[0]['key']} of run {run['run']} has no result: it is {chosen[0]['state']}"
-        )
-    return outputs
+        problem = f"{name!r} fits {len(chosen)} stage runs of {run['run']}"
+        raise RequestError(problem, hint=f"name one of {keys}")
+    one = chosen[0]
+    if not one["outputs"]:
+        raise RequestError(f"{one['key']} of run {run['run']} has no result: it is {one['state']}")
+    return list(one["outputs"])
 
 
 def _lines(origin: Origin, cache: Cache) -> Iterator[str]:
@@ -232,12 +220,8 @@ def _to_json(origin: Origin) -> dict[str, Any]:
         body |= {
             "kind": record.kind,
             "path": str(record.path),
-            "bytes": record.bytes,
-            "bytes_on_disk": record.bytes_on_disk,
-            "created": record.created,
-            "arrays": {
-                name: {"dtype": dtype, "shape": list(shape)} for name, (dtype, shape) in record.arrays.items()
-            },
+            **{name: getattr(record, name) for name in ("bytes", "bytes_on_disk", "created")},
+            "arrays": {name: {"dtype": each[0], "shape": each[1]} for name, each in record.arrays.items()},
             "attributes": record.attributes,
         }
     if origin.recipe is not None:

@@ -104,8 +104,6 @@ def strategies_of(stage: Stage) -> dict[str, list[Strategy]]:
     if "strategy" not in fields or "algorithm" not in fields:
         return {}
     algorithms = get_args(fields["algorithm"].annotation)
-    packages = [
-        f"gravel.kernels.{each.name}" for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg
-    ]
-    named = [package for package in packages if package.rpartition(".")[2] in algorithms]
-    return {package: list(strategies_in(package).values()) for package in named}
+    names = [each.name for each in pkgutil.iter_modules(kernels.__path__) if each.ispkg]
+    packages = [f"gravel.kernels.{name}" for name in names if name in algorithms]
+    return {package: list(strategies_in(package).values()) for package in packages}

@@ -70,13 +70,11 @@ def _read(path: str) -> str:
         text = Path(path).expanduser().read_text()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise RequestError(
-            f"{path!r} is neither a public key nor a file that can be read: {reason}", hint=EXAMPLE
-        ) from error
+        problem = f"{path!r} is neither a public key nor a file that can be read: {reason}"
+        raise RequestError(problem, hint=EXAMPLE) from error
     if "PRIVATE KEY" in text:
-        raise RequestError(
-            f"{path} holds a private key", hint="add the public one, and give this one to nobody"
-        )
+        hint = "add the public one, and give this one to nobody"
+        raise RequestError(f"{path} holds a private key", hint=hint)
     return text.strip()
 
 
@@ -86,12 +84,9 @@ def list_keys(as_json: bool) -> None:
     """List this user's key and the keys that are trusted."""
     own, keys = own_public_key(), trusted_keys()
     if as_json:
-        body = {"own": None if own is None else _entry(own), "trusted": [_entry(key) for key in keys]}
-        print_json(body)
+        print_json({"own": None if own is None else _entry(own), "trusted": [_entry(key) for key in keys]})
         return
-    click.echo(
-        f"your own key: {_describe(own)}" if own else "your own key: none yet; `gravel trust key` makes it"
-    )
+    click.echo(f"your own key: {_describe(own) if own else 'none yet; `gravel trust key` makes it'}")
     for key in keys:
         click.echo(f"trusted: {_describe(key)}\n  {key.text}")
     if not keys:

@@ -36,39 +36,29 @@ NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "lustre",
 
 def cache(root: Path) -> Iterator[Finding]:
     """Check the folder of the cache, or the nearest one above it that exists; leaves nothing behind."""
-    existing = root
-    while not existing.exists():
-        existing = existing.parent
+    existing = next(folder for folder in (root, *root.parents) if folder.exists())
     if not os.access(existing, os.W_OK):
         cure = "choose another with --cache or GRAVEL_CACHE"
         yield Finding("cache", "bad", f"{root} cannot be written", cure)
         return
-    yield _room(root, existing)
-    yield from _kind(existing)
-    if shutil.disk_usage(existing).free > 4 * PROBE_BYTES:
-        with tempfile.TemporaryDirectory(dir=existing, prefix=".gravel-probe-") as folder:
-            yield speed(Path(folder))
-            yield from lock(Path(folder))
-            yield from skew(Path(folder))
-
-
-def _room(root: Path, existing: Path) -> Finding:
     usage, files = shutil.disk_usage(existing), os.statvfs(existing)
     found = f"{root}, {format_bytes(usage.free)} free of {format_bytes(usage.total)}"
     tight = usage.free < LOW_DISK
     if files.f_files and files.f_favail < LOW_FILES:
         tight, found = True, f"{found}, room for {files.f_favail:,} more files"
-    return checked("cache", found, "gravel cache gc, or another disk with --cache" if tight else None)
-
-
-def _kind(folder: Path) -> Iterator[Finding]:
-    kind = file_system(folder)
+    yield checked("cache", found, "gravel cache gc, or another disk with --cache" if tight else None)
+    kind = file_system(existing)
     if kind in IN_MEMORY:
         cure = "choose a disk with --cache unless that is what you want"
         yield Finding("cache disk", "note", f"{kind}: it takes memory and is gone with the machine", cure)
     elif kind in NETWORK:
         cure = "a local disk is faster; gravel cache push and pull move results"
         yield Finding("cache disk", "note", f"{kind}: a network file system", cure)
+    if usage.free > 4 * PROBE_BYTES:
+        with tempfile.TemporaryDirectory(dir=existing, prefix=".gravel-probe-") as folder:
+            yield speed(Path(folder))
+            yield from lock(Path(folder))
+            yield from skew(Path(folder))
 
 
 def speed(folder: Path) -> Finding:

@@ -27,8 +27,12 @@ def gpus() -> Iterator[Finding]:
     """Check every GPU, the driver, CUDA, the packages, and that a kernel compiles and runs."""
     devices = find_devices()
     if not devices:
-        yield _none()
-        return
+        found = "none with an NVIDIA driver"
+        cure = "not needed to search on the CPU; strategies that need one are in `gravel docs strategies`"
+        if (masked := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+            found += f" (CUDA_VISIBLE_DEVICES={masked})"
+            cure += "; unset CUDA_VISIBLE_DEVICES to use what there is"
+        yield Finding("GPUs", "note", found, cure)
     for device in devices:
         try:
             free = device.free_bytes
@@ -37,9 +41,9 @@ def gpus() -> Iterator[Finding]:
             return
         memory = f"{format_bytes(free)} free of {format_bytes(device.total_bytes)}"
         busy = free < device.total_bytes // 2
-        cure = "end what else uses it (nvidia-smi), or cap gravel with --device-memory" if busy else None
-        yield checked("GPU", f"{device.mask}: {device.name}, {memory}", cure)
-    if devices[0].fake:
+        cure = "end what else uses it (nvidia-smi), or cap gravel with --device-memory"
+        yield checked("GPU", f"{device.mask}: {device.name}, {memory}", cure if busy else None)
+    if not devices or devices[0].fake:
         return
     import pynvml
 
@@ -54,16 +58,6 @@ def gpus() -> Iterator[Finding]:
         pynvml.nvmlShutdown()
     yield Finding("driver", "good", f"{driver}, made for CUDA up to {cuda // 1000}.{cuda % 1000 // 10}")
     yield from _software(cuda // 1000)
-
-
-def _none() -> Finding:
-    masked = os.environ.get("CUDA_VISIBLE_DEVICES")
-    found = "none with an NVIDIA driver"
-    cure = "not needed to search on the CPU; strategies that need one are in `gravel docs strategies`"
-    if masked is not None:
-        found += f" (CUDA_VISIBLE_DEVICES={masked})"
-        cure += "; unset CUDA_VISIBLE_DEVICES to use what there is"
-    return Finding("GPUs", "note", found, cure)
 
 
 def _handle(nvml: Any, device: Device) -> Any:
@@ -97,41 +91,36 @@ def health(nvml: Any, device: Device, handle: Any) -> Iterator[Finding]:
 
 def links(nvml: Any, handles: list[tuple[Device, Any]]) -> Iterator[Finding]:
     """Say which GPUs reach each other over NVLink, and count the links of each."""
-    active = {device.mask: _active_links(nvml, handle) for device, handle in handles}
-    text = ", ".join(f"{mask}: {count} links" for mask, count in active.items())
-    if len(handles) < 2:
-        yield Finding("NVLink", "good", f"{text}; with a single GPU none is needed")
-        return
+    text = ", ".join(f"{device.mask}: {_active_links(nvml, handle)} links" for device, handle in handles)
     apart = [
         f"{one.mask}-{other.mask}"
         for (one, first), (other, second) in combinations(handles, 2)
         if not _linked(nvml, first, second)
     ]
-    if not apart:
+    if len(handles) < 2:
+        yield Finding("NVLink", "good", f"{text}; with a single GPU none is needed")
+    elif not apart:
         yield Finding("NVLink", "good", f"between every two of {len(handles)} GPUs ({text})")
-        return
-    pairs = len(handles) * (len(handles) - 1) // 2
-    missing = f"not between {', '.join(apart[:6])}{', ...' if len(apart) > 6 else ''} ({text})"
-    cure = "ranks then exchange over PCIe; on a machine with NVSwitch start nvidia-fabricmanager"
-    yield Finding("NVLink", "note", f"{pairs - len(apart)} of {pairs} pairs, {missing}", cure)
+    else:
+        pairs = len(handles) * (len(handles) - 1) // 2
+        missing = f"not between {', '.join(apart[:6])}{', ...' if len(apart) > 6 else ''} ({text})"
+        cure = "ranks then exchange over PCIe; on a machine with NVSwitch start nvidia-fabricmanager"
+        yield Finding("NVLink", "note", f"{pairs - len(apart)} of {pairs} pairs, {missing}", cure)
 
 
 def _active_links(nvml: Any, handle: Any) -> int:
     count = 0
-    for link in range(MAX_LINKS):
-        try:
+    with suppress(nvml.NVMLError):
+        for link in range(MAX_LINKS):
             count += nvml.nvmlDeviceGetNvLinkState(handle, link) == nvml.NVML_FEATURE_ENABLED
-        except nvml.NVMLError:
-            break
     return count
 
 
 def _linked(nvml: Any, one: Any, other: Any) -> bool:
-    try:
+    with suppress(nvml.NVMLError):
         state = nvml.nvmlDeviceGetP2PStatus(one, other, nvml.NVML_P2P_CAPS_INDEX_NVLINK)
-    except nvml.NVMLError:
-        return False
-    return bool(state == nvml.NVML_P2P_STATUS_OK)
+        return bool(state == nvml.NVML_P2P_STATUS_OK)
+    return False
 
 
 def _software(driver_cuda: int) -> Iterator[Finding]:
@@ -153,17 +142,15 @@ def _software(driver_cuda: int) -> Iterator[Finding]:
 def nccl(extra: str) -> Finding:
     """Check for NCCL, over which ranks on GPUs of several hosts send to each other."""
     try:
-        with warnings.catch_warnings():
-            # CuPy warns of a missing library, and has the module all the same.
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):  # that the library is missing; the module is there
             from cupy.cuda import nccl as library
         version = library.get_version() if library.available else None
     except (ImportError, RuntimeError) as error:
         text = f"cannot be used ({type(error).__name__}: {error})"
         return Finding("NCCL", "note", text, "not needed: ranks of one host read each other's memory")
     if version is None:
-        package = "nvidia-nccl-cu13" if extra == "gpu" else "nvidia-nccl-cu12"
-        cure = f"not needed on one host; for transport: nccl, pip install {package}"
+        cuda = "cu13" if extra == "gpu" else "cu12"
+        cure = f"not needed on one host; for transport: nccl, pip install nvidia-nccl-{cuda}"
         return Finding("NCCL", "note", "not here (libnccl.so.2)", cure)
     return Finding("NCCL", "good", f"{version // 10000}.{version // 100 % 100}.{version % 100}")
 
@@ -196,23 +183,17 @@ def pinned_memory() -> Iterator[Finding]:
     try:
         import cupy
 
-        rate = _pinned_rate(cupy, size)
+        memory, target = cupy.cuda.alloc_pinned_memory(size), cupy.cuda.alloc(size)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        for _ in range(2):  # the first copy wakes the GPU up
+            began = time.perf_counter()
+            target.copy_from_host_async(memory.ptr, size, stream)
+            stream.synchronize()
+            seconds = time.perf_counter() - began
     except ImportError:
         yield Finding("pinned memory", "good", f"{limit}; not tried without CuPy")
     except Exception as error:
         text = f"{format_bytes(size)} cannot be pinned ({type(error).__name__}: {error}); {limit}"
         yield Finding("pinned memory", "bad", text, cure)
     else:
-        yield Finding("pinned memory", "good", f"{limit}; {rate / 1e9:.1f} GB/s to the GPU")
-
-
-def _pinned_rate(cupy: Any, size: int) -> float:
-    memory = cupy.cuda.alloc_pinned_memory(size)
-    target = cupy.cuda.alloc(size)
-    stream = cupy.cuda.Stream(non_blocking=True)
-    for _ in range(2):  # the first copy wakes the GPU up
-        began = time.perf_counter()
-        target.copy_from_host_async(memory.ptr, size, stream)
-        stream.synchronize()
-        seconds = time.perf_counter() - began
-    return size / seconds
+        yield Finding("pinned memory", "good", f"{limit}; {size / seconds / 1e9:.1f} GB/s to the GPU")

@@ -79,9 +79,7 @@ def clock() -> Iterator[Finding]:
     if now < made - 86400:
         text += f": gravel's own files are from {datetime.fromtimestamp(made):%Y-%m-%d}, which is later"
         yield Finding("clock", "bad", text, "set the clock: timedatectl set-ntp true, or the host's")
-        return
-    kept = clock_is_kept()
-    if kept is False:
+    elif (kept := clock_is_kept()) is False:
         cure = "start one: timedatectl set-ntp true; schedules run by this clock"
         yield Finding("clock", "note", f"{text}, kept by no time service that the kernel knows of", cure)
     else:
@@ -99,24 +97,19 @@ def clock_is_kept() -> bool | None:
     return None if state < 0 else state != CLOCK_UNSYNCHRONISED
 
 
-SUBJECT = "compiled kernels"
-
-
 def compiled() -> Iterator[Finding]:
-    """Open the folder as a search does."""
-    elsewhere = f"set {VARIABLE} to a folder of your own; until then each process compiles its kernels again"
+    """Open the folder of compiled kernels as a search does."""
     try:
         folder = Folder(folder_path())
-    except UnsafeFolder as error:
-        yield Finding(SUBJECT, "note", f"not loaded: {error}", elsewhere)
-        return
     except (OSError, RuntimeError) as error:
-        yield Finding(SUBJECT, "note", f"cannot be kept: {error}", elsewhere)
+        cure = f"set {VARIABLE} to a folder of your own; until then each process compiles its kernels again"
+        state = "not loaded" if isinstance(error, UnsafeFolder) else "cannot be kept"
+        yield Finding("compiled kernels", "note", f"{state}: {error}", cure)
         return
     found = folder.collect(delete=False)
     folder.close()
     size = format_bytes(found.bytes + found.kept_bytes)
-    yield Finding(SUBJECT, "good", f"{found.entries + found.kept} in {folder.path}, {size}")
+    yield Finding("compiled kernels", "good", f"{found.entries + found.kept} in {folder.path}, {size}")
 
 
 def python() -> Iterator[Finding]:

@@ -94,9 +94,13 @@ FORMATS: dict[str, Callable[[Columns, Path], None]] = {
 def check_target(path: Path) -> None:
     """Raise RequestError when the name has no known ending or its folder does not exist."""
     if path.suffix not in FORMATS:
-        raise RequestError(
-            f"cannot tell the format of {str(path)!r}", hint=f"end the name in {', '.join(FORMATS)}"
-        )
+        hint = f"end the name in {', '.join(FORMATS)}"
+        raise RequestError(f"cannot tell the format of {str(path)!r}", hint=hint)
+    check_place(path)
+
+
+def check_place(path: Path) -> None:
+    """Raise RequestError where no file can be written: a folder is there, or none around it."""
     if not path.parent.is_dir():
         raise RequestError(f"the folder {str(path.parent)!r} does not exist", hint="create it first")
     if path.is_dir():

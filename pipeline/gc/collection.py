@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ from gravel.pipeline.store.sharing import is_own
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
-
 
 LEASE_SLACK = 600.0
 """Seconds before a run took its lease in which it may have looked at what it will use; clocks differ too."""
@@ -80,35 +78,29 @@ def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) ->
     because no run reaches it.
     """
     now = time.time()
-    outcome = Collection(deleted=delete)
-    outcome.leavings = cache.remove_leavings(delete=delete, orphans=True)
-    known = recipes(cache)
-    stored = artifacts(cache)
+    outcome = Collection(delete, leavings=cache.remove_leavings(delete=delete, orphans=True))
+    known, stored = recipes(cache), artifacts(cache)
     unsent, away = _behind(cache, known)
     since = _spared_since(cache, delete=delete)
+    in_use = {record.id for record in stored if record.used >= since} | unsent
     oldest = None if policy.older_than is None else now - policy.older_than
     runs = past_runs(cache, oldest)
     outcome.runs = runs.ended
     outcome.unreadable = {} if policy.unreadable else runs.unreadable
-    chosen = _choose(stored, known, runs, policy, outcome, (since, oldest, unsent))
-
-    outcome.removed = chosen
+    _choose(stored, _reached(known, runs), in_use, policy.max_size, oldest, outcome)
     outcome.records = [record for record in stored if record.id in outcome.removed]
     outcome.bytes = sum(record.bytes_on_disk for record in outcome.records)
     outcome.kept = len(stored) - len(outcome.records)
     outcome.kept_bytes = sum(record.bytes_on_disk for record in stored) - outcome.bytes
-    there = {record.id for record in stored} - outcome.removed.keys() | away
-    outcome.recipes = [
-        recipe.digest
-        for recipe in known
-        if outcome.removed.keys() & set(recipe.outputs)
-        or (not outcome.unreadable and _leads_nowhere(recipe, there, since))
-    ]
-    stay = [record for record in stored if record.id in there]
+    stay = [record for record in stored if record.id not in outcome.removed or record.id in away]
+    there = {record.id for record in stay} | away
+    for recipe in known:
+        leads_nowhere = recipe.created < since and not there.issuperset(recipe.outputs)
+        if outcome.removed.keys() & set(recipe.outputs) or (leads_nowhere and not outcome.unreadable):
+            outcome.recipes.append(recipe.digest)
     rest = leavings(cache, stay, now - policy.quarantine)
     outcome.files = {leaving.name: leaving.why for leaving in rest}
-    for name in [run_path(run) for run in outcome.runs] + list(outcome.files):
-        outcome.leavings += cache.files.size(name)
+    outcome.leavings += sum(map(cache.files.size, [*map(run_path, outcome.runs), *outcome.files]))
     if delete:
         _remove(cache, outcome, rest)
     return outcome
@@ -116,38 +108,31 @@ def collect(cache: Cache, policy: Policy = Policy(), *, delete: bool = False) ->
 
 def _choose(
     stored: list[ArtifactRecord],
-    known: list[RecipeRecord],
-    runs: PastRuns,
-    policy: Policy,
+    reached: set[str],
+    in_use: set[str],
+    max_size: int | None,
+    oldest: float | None,
     outcome: Collection,
-    limits: tuple[float, float | None, set[str]],
-) -> dict[str, str]:
-    """Return which artifacts go, and why; counts in `outcome` what is spared."""
-    since, oldest, unsent = limits
-    reached = _reached(known, runs.recipes, runs.artifacts)
-    removed: dict[str, str] = {}
-    kept: list[ArtifactRecord] = []
+) -> None:
+    """Say in `outcome` which artifacts go, and why, and how many are spared."""
     for record in stored:
-        in_use = record.used >= since or record.id in unsent
         if record.id in reached:
-            kept.append(record)
-        elif in_use:
+            continue
+        if record.id in in_use:
             outcome.spared += 1
-            kept.append(record)
-        elif outcome.unreadable or (oldest is not None and record.used >= oldest):
-            kept.append(record)
-        else:
-            removed[record.id] = "no kept run reaches it"
-    if policy.max_size is not None:
-        size = sum(record.bytes_on_disk for record in kept)
-        # Pieces first: a graph that was made from them is there without them.
-        for record in sorted(kept, key=lambda record: (record.kind != PIECE, record.used)):
-            if size <= policy.max_size:
-                break
-            if record.used < since and record.id not in unsent:
-                removed[record.id] = "the cache is over its size and this was not used for longest"
-                size -= record.bytes_on_disk
-    return removed
+        elif not outcome.unreadable and (oldest is None or record.used < oldest):
+            outcome.removed[record.id] = "no kept run reaches it"
+    if max_size is None:
+        return
+    kept = [record for record in stored if record.id not in outcome.removed]
+    size = sum(record.bytes_on_disk for record in kept)
+    # Pieces first: a graph that was made from them is there without them.
+    for record in sorted(kept, key=lambda record: (record.kind != PIECE, record.used)):
+        if size <= max_size:
+            break
+        if record.id not in in_use:
+            outcome.removed[record.id] = "the cache is over its size and this was not used for longest"
+            size -= record.bytes_on_disk
 
 
 def _behind(cache: Cache, known: list[RecipeRecord]) -> tuple[set[str], set[str]]:
@@ -157,10 +142,6 @@ def _behind(cache: Cache, known: list[RecipeRecord]) -> tuple[set[str], set[str]
     pending = set(cache.remote.pending())
     unsent = {output for recipe in known if recipe.digest in pending for output in recipe.outputs}
     return unsent, set(cache.remote.known())
-
-
-def _leads_nowhere(recipe: RecipeRecord, there: set[str], since: float) -> bool:
-    return recipe.created < since and any(output not in there for output in recipe.outputs)
 
 
 def _spared_since(cache: Cache, *, delete: bool) -> float:
@@ -176,36 +157,32 @@ def _spared_since(cache: Cache, *, delete: bool) -> float:
     return since
 
 
-def _reached(known: list[RecipeRecord], digests: set[str], ids: set[str]) -> set[str]:
-    """Return the artifacts of these recipes, and all that those were made from."""
-    by_digest = {recipe.digest: recipe for recipe in known}
-    makers: dict[str, list[RecipeRecord]] = {}
+def _reached(known: list[RecipeRecord], runs: PastRuns) -> set[str]:
+    """Return the artifacts of the recipes and others that runs keep, and all that those were made from."""
+    makers: dict[str, RecipeRecord] = {}
     parts: dict[str, list[str]] = {}
+    waiting = list(runs.artifacts)
     for recipe in known:
+        if recipe.digest in runs.recipes:
+            waiting += recipe.outputs
         if recipe.parts.get("stage") == PART:
             for content in (recipe.parts.get("files") or {}).values():
                 parts.setdefault(content, []).extend(recipe.outputs)
         for output in recipe.outputs:
-            makers.setdefault(output, []).append(recipe)
+            makers.setdefault(output, recipe)  # the first one's inputs tell where it came from
     reached: set[str] = set()
-    waiting = list(ids)
-    for digest in digests & by_digest.keys():
-        waiting += by_digest[digest].outputs
     while waiting:
         identity = waiting.pop()
         if identity in reached:
             continue
         reached.add(identity)
-        # Every artifact is made by some recipe first; that one's inputs tell where it came from.
-        for recipe in makers.get(identity, [])[:1]:
-            waiting += [name for names in recipe.parts.get("inputs", {}).values() for name in names]
-            waiting += recipe.outputs
+        if (maker := makers.get(identity)) is not None:
+            waiting += maker.outputs
+            for names in maker.parts.get("inputs", {}).values():
+                waiting += names
             # What was read of one of many files stays while a graph of that content does.
-            waiting += [
-                name
-                for content in (recipe.parts.get("files") or {}).values()
-                for name in parts.get(content, ())
-            ]
+            for content in (maker.parts.get("files") or {}).values():
+                waiting += parts.get(content, ())
     return reached
 
 
@@ -243,18 +220,14 @@ def past_runs(cache: Cache, oldest: float | None) -> PastRuns:
         if not os.path.isdir(folder):  # noqa: PTH112
             continue
         record, written, problem = _read(cache, run)
-        old = oldest is not None and written < oldest
-        if record is not None and old and still_runs(record):
-            old = False
-        if old and not is_own(cache.root, folder):
-            old = False  # in a shared cache only who made it can remove it
-        if old:
+        old = oldest is not None and written < oldest and (record is None or not still_runs(record))
+        if old and is_own(cache.root, folder):  # in a shared cache only who made it can remove it
             found.ended.append(run)
         elif problem is not None:
             found.unreadable[run] = problem
         elif record is not None:
-            found.recipes |= set(_texts(record.get("recipes", ())))
-            found.artifacts |= set(_texts(record.get("artifacts", ())))
+            found.recipes.update(each for each in record.get("recipes", ()) if isinstance(each, str))
+            found.artifacts.update(each for each in record.get("artifacts", ()) if isinstance(each, str))
     return found
 
 
@@ -288,7 +261,3 @@ def _read(cache: Cache, run: str) -> tuple[dict[str, Any] | None, float, str | N
         if unread:
             return None, found[1], f"{unread} lines of {path.with_name(LOG)} cannot be read"
     return record, found[1], None
-
-
-def _texts(values: Iterable[object]) -> list[str]:
-    return [value for value in values if isinstance(value, str)]

@@ -7,8 +7,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord
 
-
 UNUSED_LOCK_AGE = 60.0
 """Seconds for which a lock that nobody holds is left: somebody may have just made it, to take it."""
 
@@ -41,7 +40,7 @@ class Leaving:
     def remove(self, cache: Cache) -> None:
         """Remove it; a lock that somebody took meanwhile stays."""
         if self.is_lock:
-            _unlink_free(cache.root / self.name)
+            _is_free(cache.root / self.name, unlink=True)
         elif self.name in cache.older:
             cache.drop_older(self.name)
         else:
@@ -61,38 +60,27 @@ def leavings(cache: Cache, stored: Sequence[ArtifactRecord], oldest_quarantine: 
 
 
 def _locks(cache: Cache) -> Iterator[Leaving]:
-    limit = time.time() - UNUSED_LOCK_AGE
     for folder in LOCK_FOLDERS:
         for name in cache.files.names(folder, ".lock"):
             path = cache.root / folder / name
             if what_is(path) is not None:
                 yield Leaving(f"{folder}/{name}", "it is no lock file")
-            elif _is_free(path, limit):
+            elif _is_free(path):
                 yield Leaving(f"{folder}/{name}", "nobody holds this lock", is_lock=True)
 
 
-def _is_free(path: Path, limit: float) -> bool:
-    return _with_lock(path, lambda handle: os.fstat(handle).st_mtime < limit)
-
-
-def _unlink_free(path: Path) -> None:
-    def unlink(handle: int) -> bool:
-        # While it is locked here, whoever waits for it finds it gone when it gets it, and takes a new one.
-        os.unlink(path)  # noqa: PTH108
-        return True
-
-    _with_lock(path, unlink)
-
-
-def _with_lock(path: Path, action: Callable[[int], bool]) -> bool:
-    """Do something with a lock file while nobody else can hold it; False if somebody does."""
+def _is_free(path: Path, *, unlink: bool = False) -> bool:
+    """Say whether nobody holds a lock file or has just made it; `unlink` removes one that nobody holds."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return action(handle)
+        if unlink:
+            # Whoever waits for it meanwhile finds it gone when it gets it, and takes a new one.
+            os.unlink(path)  # noqa: PTH108
+        return os.fstat(handle).st_mtime < time.time() - UNUSED_LOCK_AGE
     except OSError:
         return False
     finally:
@@ -100,18 +88,14 @@ def _with_lock(path: Path, action: Callable[[int], bool]) -> bool:
 
 
 def _digests(cache: Cache) -> Iterator[Leaving]:
-    for name in cache.files.names(DIGESTS, ".json"):
-        text = _read(cache, f"{DIGESTS}/{name}")
-        if text is None:
-            continue
+    for name, text in _files(cache, DIGESTS):
         try:
-            memo = json.loads(text)
-            path = memo.get("path")
+            path = json.loads(text).get("path")
         except (ValueError, AttributeError):
-            yield Leaving(f"{DIGESTS}/{name}", "the remembered digest cannot be read")
-            continue
-        if isinstance(path, str) and not os.path.lexists(path):
-            yield Leaving(f"{DIGESTS}/{name}", f"{path} is gone")
+            yield Leaving(name, "the remembered digest cannot be read")
+        else:
+            if isinstance(path, str) and not os.path.lexists(path):
+                yield Leaving(name, f"{path} is gone")
 
 
 def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leaving]:
@@ -119,17 +103,22 @@ def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leavin
     from gravel.pipeline.plan.recipes import resolved_name
 
     owners = [record.id for record in stored if record.kind == "VertexIds"]
-    for name in cache.files.names(RESOLVED, ".json"):
-        text = _read(cache, f"{RESOLVED}/{name}")
-        if text is None:
-            continue
+    for name, text in _files(cache, RESOLVED):
         try:
             ids = list(unseal(text)["ids"])
         except (BrokenRecord, KeyError, TypeError, ValueError):
-            yield Leaving(f"{RESOLVED}/{name}", "the remembered ids cannot be read")
-            continue
-        if f"{RESOLVED}/{name}" not in {resolved_name(owner, ids) for owner in owners}:
-            yield Leaving(f"{RESOLVED}/{name}", "the artifact that its ids were looked up in is gone")
+            yield Leaving(name, "the remembered ids cannot be read")
+        else:
+            if name not in {resolved_name(owner, ids) for owner in owners}:
+                yield Leaving(name, "the artifact that its ids were looked up in is gone")
+
+
+def _files(cache: Cache, folder: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the contents of each file of a folder that can be read."""
+    for name in cache.files.names(folder, ".json"):
+        with suppress(GravelError):
+            if (found := cache.files.read(f"{folder}/{name}")) is not None:
+                yield f"{folder}/{name}", found[0]
 
 
 def _quarantine(cache: Cache, oldest: float) -> Iterator[Leaving]:
@@ -148,14 +137,6 @@ def _unfinished(cache: Cache, oldest: float) -> Iterator[Leaving]:
                 yield Leaving(f"{FOLDER}/{name}", "no run has gone on from this checkpoint for long enough")
 
 
-def _read(cache: Cache, name: str) -> bytes | None:
-    try:
-        found = cache.files.read(name)
-    except GravelError:
-        return None
-    return None if found is None else found[0]
-
-
 def collect_compiled(*, delete: bool, older_than: float | None) -> Collection:
     """Find, and with `delete` remove, compiled kernels unused for `older_than` seconds, or else for 30 days.
 
@@ -165,7 +146,5 @@ def collect_compiled(*, delete: bool, older_than: float | None) -> Collection:
         folder = Folder(folder_path(), create=False)
     except (OSError, RuntimeError):
         return Collection()
-    try:
+    with closing(folder):
         return folder.collect(unused=UNUSED_SECONDS if older_than is None else older_than, delete=delete)
-    finally:
-        folder.close()

@@ -96,23 +96,21 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
             return f"{data['stage']}: started{again}"
         case "stage_finished":
             took = format_seconds(data["seconds"])
-            reported = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
+            text = f"{data['stage']}: done in {took}, {format_bytes(data['bytes'])}"
             if data.get("parts"):
-                reported += f"; {data['parts']}"
-            compiled = data.get("compile_seconds", 0.0)
-            if compiled < LONG_COMPILATION:
-                return reported
-            which = named_kernels(data.get("compiled", ()))
-            return f"{reported}; {format_seconds(compiled)} of it compiled {which}, which is done once"
+                text += f"; {data['parts']}"
+            if (seconds := data.get("compile_seconds", 0.0)) >= LONG_COMPILATION:
+                which = named_kernels(data.get("compiled", ()))
+                text += f"; {format_seconds(seconds)} of it compiled {which}, which is done once"
+            return text
         case "stage_compiles" if data["kernel"]:
             return f"{data['stage']}: compiling {data['kernel']}, which is done once"
         case "stage_failed":
             return f"{data['stage']}: failed: {on_one_line(data['message'])}"
         case "stage_skipped":
-            because = data["because"]
-            return f"{data['stage']}: skipped, " + (
-                "the run was stopped" if because == "stopped" else f"it depends on {because}"
-            )
+            stopped = data["because"] == "stopped"
+            why = "the run was stopped" if stopped else f"it depends on {data['because']}"
+            return f"{data['stage']}: skipped, {why}"
         case "stage_not_run":
             return f"{data['stage']}: not run: {data['reason']}"
         case "stage_retried":
@@ -128,7 +126,11 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
 
             return "\n".join(data_set_lines(data["datasets"], colored=colored))
         case "run_finished":
-            return summary(data)
+            states = ("failed", "skipped", "computed", "cached", "not_run")
+            counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
+            did = ", ".join(counts) or "nothing computed"
+            text = f"{data['state']} in {format_seconds(data['seconds'])}: {did}"
+            return f"{text}\nreport: {data['report']}" if data.get("report") else text
     return None
 
 
@@ -142,16 +144,6 @@ def named_kernels(names: Sequence[str]) -> str:
         return "kernels"
     more = len(names) - MAX_NAMES
     return f"kernels ({', '.join(names[:MAX_NAMES])}{f' and {more} more' if more > 0 else ''})"
-
-
-def summary(data: dict[str, Any]) -> str:
-    """Say in one line how a run ended."""
-    states = ("failed", "skipped", "computed", "cached", "not_run")
-    counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
-    text = f"{data['state']} in {format_seconds(data['seconds'])}: {', '.join(counts) or 'nothing computed'}"
-    if data.get("report"):
-        text += f"\nreport: {data['report']}"
-    return text
 
 
 class PlainDisplay(Display):

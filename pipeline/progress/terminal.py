@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.live import Live
 
-
 _STYLES: dict[str, tuple[str, dict[str, Any]]] = {
     "stage_finished": ("✓", {"fg": "green"}),
     "stage_cached": ("=", {"dim": True}),
