@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from gravel.pipeline.scheduler import compilation
+from gravel.pipeline.scheduler.execution import execute
+from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.ready_queue import ReadyQueue
 from gravel.pipeline.scheduler.residency import Residency
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.workers.protocol import Lost
+from tests.pipeline.run_case import states
+from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 
 def test_to_publish_leaves_all_other_events_for_later() -> None:
@@ -37,3 +46,41 @@ def test_a_result_that_was_made_again_is_the_youngest_in_memory() -> None:
         residency.add(each)
         assert residency.written(each, 1)
     assert residency.first_to_leave(reader) is second
+
+
+def test_nodes_that_are_alike_are_taken_together_and_stay_ready() -> None:
+    queue = ReadyQueue()
+    nodes: list[Any] = [SimpleNamespace(position=at, depth=1, sources=()) for at in range(5)]
+    for each in nodes:
+        queue.add(each)
+    assert queue.others_like(lambda node: True, 2) == nodes[:2]
+    assert queue.others_like(lambda node: node.position != 3, 9) == nodes[:3]
+    assert queue.nodes() == nodes
+
+
+def test_a_run_that_is_interrupted_while_it_looks_up_says_so_of_every_stage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gravel.pipeline.scheduler.resolver.Resolver.resolve_ready", interrupt)
+    plan = plan_of(stage_run("a", MAKE), stage_run("b", ADD, "a"))
+    outcome = execute(plan, RunOptions(cache_root=tmp_path, cluster="inline", backend="cpu"))
+    assert outcome.state == "interrupted"
+    assert states(outcome) == {"a": "interrupted", "b": "interrupted"}
+
+
+def test_the_folder_of_compiled_kernels_is_marked_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    folder = SimpleNamespace(
+        write=lambda name, text: done.append((name, text)), close=lambda: done.append("closed")
+    )
+    monkeypatch.setattr(compilation, "_folder", lambda: folder)
+    compiling: Any = object.__new__(compilation.Compiling)
+    compiling._mark, compiling._keys = "searches-1", ("a", "b")
+    compiling.process = SimpleNamespace(poll=lambda: 0)
+    compiling.close(lambda key: key == "a")
+    assert not done
+    compiling.close(lambda key: True)
+    assert done == [("searches-1", b""), "closed"]

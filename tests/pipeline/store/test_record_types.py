@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gravel.pipeline.store import records
 from gravel.pipeline.store.records import seal
 from tests.drills.gravel import Gravel
 
@@ -71,3 +72,19 @@ def test_a_record_that_says_what_another_one_says_is_damage_when_it_is_opened(
     filled.export("bfs", tmp_path / "after.csv")
     assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
     assert filled.verify()["damaged"] == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "is_one"),
+    [
+        (["zarr.json", 5, "0" * 64], True),
+        (["a/c/0", 5, None], True),
+        (["a/c/0", -1, None], False),
+        (["a/c/0", "5", "0" * 64], False),
+        (["a/c/0", 5, "0" * 63], False),
+        ([5, 5, None], False),
+        (["a/c/0", 5], False),
+    ],
+)
+def test_a_file_has_a_name_a_size_and_a_digest_or_none(file: list[Any], is_one: bool) -> None:
+    assert records._is_file(file) == is_one

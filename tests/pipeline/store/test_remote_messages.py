@@ -63,3 +63,13 @@ def test_temporary_files_of_living_writers_stay(tmp_path: Path) -> None:
         path.touch()
         os.utime(path, (time.time() - age,) * 2)
     assert LocalFiles(tmp_path).leavings("recipes") == ["recipes/.old"]
+
+
+def test_marks_of_results_that_were_never_recorded_go_after_a_while(store: Any, tmp_path: Path) -> None:
+    store._cache = SimpleNamespace(files=LocalFiles(tmp_path))
+    for name in ("pending/recorded", "pending/young", "pending/old", "recipes/recorded.json"):
+        store._cache.files.replace(name, b"")
+    long_ago = time.time() - remote.UNWRITTEN_SECONDS - 60
+    os.utime(tmp_path / "pending" / "old", (long_ago, long_ago))
+    assert store.pending() == ["recorded"]
+    assert store._cache.files.names("pending") == ["recorded", "young"]
