@@ -100,10 +100,8 @@ def results_of(record: Mapping[str, Any]) -> str:
 
 def failure_of(record: Mapping[str, Any]) -> str | None:
     """Return what a record says went wrong."""
-    for stage in record["stages"]:
-        if stage["state"] == "failed":
-            return f"{stage['key']}: {stage['error']}"
-    return record.get("problem") or None
+    failed = (f"{stage['key']}: {stage['error']}" for stage in record["stages"] if stage["state"] == "failed")
+    return next(failed, record.get("problem") or None)
 
 
 @contextmanager
@@ -117,22 +115,22 @@ def run_hooks(
     """
     before = _last_results(root, file) if "change" in hooks else None
     record: dict[str, Any] = {}
-    events: list[Event] = []
+    events: tuple[Event, ...] = ()
     problem = None
     try:
         yield record.update
         if record.get("state") == "failed":
-            events, problem = ["failure"], failure_of(record)
+            events, problem = ("failure",), failure_of(record)
         elif record.get("state") == "done":
-            events = ["change", "success"] if results_of(record) != before else ["success"]
+            events = ("change", "success") if results_of(record) != before else ("success",)
     except Exception as error:
-        events, problem = ["failure"], hidden_in_text(str(error))
+        events, problem = ("failure",), hidden_in_text(str(error))
         raise
     finally:
+        whole = {"run": record or None, "problem": problem, "schedule": None, "claim": None}
         for event in events:
             if event in hooks:
-                payload = {"event": event, "run": record or None, "problem": problem}
-                went_wrong = call(hooks[event], payload | {"schedule": None, "claim": None}, file.parent)
+                went_wrong = call(hooks[event], {"event": event, **whole}, file.parent)
                 if went_wrong is not None:
                     say(f"{event} hook {shown_hook(hooks[event])}: {went_wrong}")
 
