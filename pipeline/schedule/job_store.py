@@ -11,7 +11,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -91,12 +91,9 @@ class JobStore:
 
     def names(self) -> list[str]:
         """Return the names of all jobs, in order."""
-        names = self._files.names("schedules")
-        return [
-            name
-            for name in names
-            if (self.root / SCHEDULES / name / "job.json").exists() and self._is_own(name)
-        ]
+        folder = self.root / SCHEDULES
+        names = self._files.names(SCHEDULES)
+        return [name for name in names if (folder / name / "job.json").exists() and self._is_own(name)]
 
     def _is_own(self, name: str) -> bool:
         """Say whether a job is the user's: one of another member of a shared cache would run their code."""
@@ -190,12 +187,9 @@ class JobStore:
 
     def find_claim(self, name: str, claim: str | None) -> Claim | None:
         """Return a claim by its file name, or None if there is none, or it is not there or damaged."""
-        if claim is None:
-            return None
-        try:
-            return self._read(f"{SCHEDULES}/{name}/claims/{claim}.json", Claim)
-        except GravelError:
-            return None
+        with suppress(GravelError):
+            return None if claim is None else self._read(f"{SCHEDULES}/{name}/claims/{claim}.json", Claim)
+        return None
 
     def claims(self, name: str, due: int | None = None) -> list[Claim]:
         """Return the claims of a job (of one due time), in order."""
@@ -204,11 +198,11 @@ class JobStore:
         found = (self.find_claim(name, each[:-5]) for each in names if each.startswith(start))
         return sorted((each for each in found if each), key=lambda each: (each.due, each.attempt))
 
-    def prune(self, name: str, keep: set[str]) -> None:
-        """Remove the oldest claims, with their logs, of more than `KEPT_CLAIMS`."""
+    def prune(self, name: str, keep: str) -> None:
+        """Remove the oldest claims but one, with their logs, of more than `KEPT_CLAIMS`."""
         names = [each[:-5] for each in self._files.names(f"{SCHEDULES}/{name}/claims", ".json")]
-        for old in names[: max(0, len(names) - KEPT_CLAIMS)]:
-            if old not in keep:
+        for old in names[:-KEPT_CLAIMS]:
+            if old != keep:
                 self._files.remove(f"{SCHEDULES}/{name}/claims/{old}.json")
                 self._files.remove(f"{SCHEDULES}/{name}/claims/{old}.log")
 
@@ -218,9 +212,9 @@ class JobStore:
         for aside in folder.glob(".removed-*"):
             shutil.rmtree(aside, ignore_errors=True)
         for name in self.names():
-            for place in (f"{SCHEDULES}/{name}", f"{SCHEDULES}/{name}/claims"):
-                for leaving in self._files.leavings(place):
-                    self._files.remove(leaving)
+            folders = (f"{SCHEDULES}/{name}", f"{SCHEDULES}/{name}/claims")
+            for leaving in (each for place in folders for each in self._files.leavings(place)):
+                self._files.remove(leaving)
 
     def _read(self, name: str, kind: type[Kind]) -> Kind | None:
         found = self._files.read(name)
@@ -228,8 +222,7 @@ class JobStore:
             return None
         try:
             data = json.loads(found[0])
-            gone = [key for key in ("catch_up", "overlap") if key in data]
-            if gone:
+            if gone := [key for key in ("catch_up", "overlap") if key in data]:
                 raise ValueError(f"{' and '.join(gone)} cannot be chosen any more: {INSTEAD}")
             if data.pop("format", None) != FORMAT:
                 raise ValueError("it is of another version of gravel")
