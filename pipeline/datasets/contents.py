@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from gravel.pipeline.core.errors import GravelError, NeedsContent, RequestError
@@ -56,13 +57,12 @@ class Contents:
     def digest(self, url: str) -> str:
         """Return the BLAKE3 of what a URL leads to; raises RequestError, StageError and NeedsContent."""
         if url not in self._found:
-            known = self._found[url] = self._by_the_server(url)
-            if known is None and not self._fetch:
-                self._found[url] = NeedsContent(
-                    f"asks the server: what {shown(url)} holds is known when it is fetched"
-                )
-            elif known is None:
+            self._found[url] = self._by_the_server(url)
+            if self._found[url] is None and self._fetch:
                 threading.Thread(target=self._work, args=(url,), daemon=True, name="gravel-fetch").start()
+            elif self._found[url] is None:
+                later = f"asks the server: what {shown(url)} holds is known when it is fetched"
+                self._found[url] = NeedsContent(later)
         found = self._found[url]
         if found is None:
             raise NeedsContent(f"{shown(url)} is being fetched")
@@ -82,11 +82,9 @@ class Contents:
 
     def messages(self) -> Iterator[str]:
         """Yield what there is to tell by now."""
-        while True:
-            try:
+        with suppress(queue.Empty):
+            while True:
                 yield self._messages.get_nowait()
-            except queue.Empty:
-                return
 
     def stop(self) -> None:
         """Give up what is under way; what came of it is kept."""
