@@ -21,8 +21,6 @@ from gravel.stages.errors import StageError
 from gravel.stages.remote.facts import FetchError
 from gravel.stages.urls import shown
 
-__all__ = ["Contents"]
-
 AT_ONCE = 4
 """Downloads side by side; more would mostly share the same line."""
 

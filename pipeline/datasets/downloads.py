@@ -31,8 +31,6 @@ from gravel.stages.remote import facts_of
 from gravel.stages.remote.facts import Facts, FetchError
 from gravel.stages.urls import is_url, shown
 
-__all__ = ["Download", "Downloads", "digests_of", "fetched_copy", "is_fetched", "local_copy", "name_of"]
-
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 

@@ -49,9 +49,8 @@ def located(paths: Sequence[str]) -> list[str]:
             raise FileNotFoundError(str(error)) from None
         if found == (path,) and not is_url(path) and not Path(path).exists():
             hint = "" if len(paths) == 1 else "; a list of texts is a list of files, and edges are pairs"
-            raise FileNotFoundError(
-                f"there is no file {given!r} to read a graph from{broken_link(Path(path))}{hint}"
-            )
+            what = f"there is no file {given!r} to read a graph from{broken_link(Path(path))}"
+            raise FileNotFoundError(what + hint)
         files += found
     return files
 
@@ -66,11 +65,8 @@ def _files(item: str) -> list[str]:
     if not found:
         name = shown(item)
         what = f"no file matches {name!r}" if glob.has_magic(item) else f"the folder {name!r} has no files"
-        raise StageError(
-            what,
-            hint="name a file, a folder with files, or a pattern that some match; names that begin with "
-            "`.` or `_` are left out",
-        )
+        hint = "name a file, a folder with files, or a pattern that some match; names that begin with "
+        raise StageError(what, hint=f"{hint}`.` or `_` are left out")
     return sorted(set(found))
 
 

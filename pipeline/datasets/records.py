@@ -24,8 +24,6 @@ from gravel.stages.addresses import address_of
 from gravel.stages.remote.facts import Facts
 from gravel.stages.urls import has_secrets, shown, variables
 
-__all__ = ["UrlRecord", "UrlRecords"]
-
 FORMAT = 2
 DOWNLOADS = "downloads"
 FOLDER = f"{DOWNLOADS}/addresses"

@@ -12,7 +12,9 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.machinery import PathFinder
+from importlib.util import decode_source
 from pathlib import Path
 
 from blake3 import blake3
@@ -20,19 +22,13 @@ from blake3 import blake3
 from gravel.pipeline.core.files import ROOT
 from gravel.pipeline.plugins.sources import GRAVEL, Sources, names_in, python_digest
 
-__all__ = ["file_code", "package_code"]
-
 ABSENT = "absent"
 """For a module that is not there; code that goes on without it may do otherwise once it is."""
 
 
 def file_code(text: bytes) -> str:
     """Digest the code of a plugin file; raises SyntaxError or ValueError if it is no Python."""
-    import io
-    import tokenize
-
-    with io.TextIOWrapper(io.BytesIO(text), tokenize.detect_encoding(io.BytesIO(text).readline)[0]) as reader:
-        source = reader.read()
+    source = decode_source(text)
     return _digest({"": python_digest(source)}, names_in(source))
 
 
@@ -92,10 +88,9 @@ def _closure(sources: Sources, named: Iterable[str]) -> str:
 
 def _root_of(top: str) -> Path | None:
     """Return the folder that holds a top-level package or module, without importing it."""
-    try:
+    spec = None
+    with suppress(ImportError, ValueError):
         spec = PathFinder.find_spec(top)
-    except (ImportError, ValueError):
-        return None
     if spec is None:
         return None
     if spec.origin is None:  # a package without __init__.py
@@ -134,10 +129,8 @@ def _plain(name: str) -> str:
 
 def _holds(info: Path, top: str) -> bool:
     for name in ("RECORD", "installed-files.txt", "top_level.txt"):
-        try:
-            text = (info / name).read_bytes() if info.is_dir() else b""
-        except OSError:
-            continue
-        if re.search(rb"^(?:\.\./)?%s(?:[/.,\r]|$)" % re.escape(top.encode()), text, re.MULTILINE):
-            return True
+        with suppress(OSError):  # an egg-info may be a file
+            text = (info / name).read_bytes()
+            if re.search(rb"^(?:\.\./)?%s(?:[/.,\r]|$)" % re.escape(top.encode()), text, re.MULTILINE):
+                return True
     return False

@@ -91,30 +91,25 @@ def still_runs(record: dict[str, Json]) -> bool:
     if record.get("host") != os.uname().nodename:
         return True
     try:
-        os.kill(int(record["pid"]), 0)
+        os.kill(record["pid"], 0)
+        # A later process may have got the same id.
+        words = Path(f"/proc/{record['pid']}/cmdline").read_bytes().lower()
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
-    # A later process may have got the same id.
-    try:
-        words = Path(f"/proc/{record['pid']}/cmdline").read_bytes().lower()
     except OSError:
         return True
-    return b"python" in words or b"gravel" in words or b"pytest" in words
+    return any(name in words for name in (b"python", b"gravel", b"pytest"))
 
 
 def run_folders(root: Path) -> list[Path]:
     """Return the folders of all runs, the newest first."""
     folder = root / RUNS
-    found = []
-    try:
+    written: dict[str, int] = {}
+    with suppress(OSError):
         for name in os.listdir(folder):  # noqa: PTH208 (names are all that is wanted)
             with suppress(OSError):
-                found.append((os.stat(f"{folder}/{name}/{RUN_RECORD}").st_mtime_ns, name))  # noqa: PTH116
-    except OSError:
-        return []
-    return [folder / name for _, name in sorted(found, key=lambda each: each[0], reverse=True)]
+                written[name] = os.stat(f"{folder}/{name}/{RUN_RECORD}").st_mtime_ns  # noqa: PTH116
+    return [folder / name for name in sorted(written, key=written.__getitem__, reverse=True)]
 
 
 def list_runs(root: Path) -> list[dict[str, Json]]:

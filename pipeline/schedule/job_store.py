@@ -7,7 +7,6 @@ Every file is written aside, flushed and then renamed or linked into place. What
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from pydantic import ValidationError
 from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.files import config_folder
+from gravel.pipeline.core.files import config_folder, written_aside
 from gravel.pipeline.records.hooks import EVENTS, Event
 from gravel.pipeline.schedule.job import DueTime, Job, Moment, Record
 from gravel.pipeline.schedule.policy import State
@@ -254,10 +253,8 @@ def save_hooks(job: Job, root: Path, hooks: Mapping[Event, str]) -> None:
     make_config_folder()
     file.parent.mkdir(mode=0o700, exist_ok=True)
     body = {"format": HOOKS_FORMAT, "cache": str(root), "schedule": job.name, "hooks": dict(hooks)}
-    unfinished = file.with_suffix(f".{os.getpid()}.part")
-    unfinished.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-    unfinished.chmod(0o600)
-    unfinished.replace(file)
+    with written_aside(file, f"{json.dumps(body, indent=1)}\n".encode(), 0o600) as unfinished:
+        unfinished.replace(file)
 
 
 def load_hooks(job: Job) -> dict[Event, str]:
