@@ -92,8 +92,7 @@ class _Writer:
             raise BadFigure(f"its elements lie more than {MAX_DEPTH} deep in each other")
         self._open.append(name)
         kept = [f' {key}="{escape(value)}"' for key, value in attributes.items() if _keeps(name, key, value)]
-        style = _kept_style(attributes.get("style", ""))
-        if style:
+        if style := _kept_style(attributes.get("style", "")):
             kept.append(f' style="{escape(style)}"')
         self.parts.append(f"<{name}{''.join(kept)}>")
 

@@ -114,11 +114,8 @@ def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
     parts = []
     for part in ("parameters", "matrix"):
         theirs, mine = its["workflow"].get(part) or {}, record["workflow"].get(part) or {}
-        parts += [
-            f"{name}: {to_text(theirs.get(name))}"
-            for name in dict.fromkeys([*mine, *theirs])
-            if theirs.get(name) != mine.get(name)
-        ]
+        names = (name for name in dict.fromkeys([*mine, *theirs]) if theirs.get(name) != mine.get(name))
+        parts += [f"{name}: {to_text(theirs.get(name))}" for name in names]
     return "; ".join(parts)
 
 

@@ -94,12 +94,8 @@ def page_text(
         "live": live,
         "static": static,
     }
-    pictures = [
-        section
-        for report in reports
-        for section in report["sections"]
-        if section["kind"] == "figure" and (section.get("svg") or section.get("chart"))
-    ]
+    figures = (each for report in reports for each in report["sections"] if each["kind"] == "figure")
+    pictures = [each for each in figures if each.get("svg") or each.get("chart")]
     for most in (*ROWS, *ROWS[-1:] * len(pictures)):
         page = visible(_render(record, reports, content, most))
         if len(page.encode()) <= SIZE_LIMIT:
@@ -209,8 +205,8 @@ def _template() -> Template:
     source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters["seconds"] = lambda value: "" if value is None else format_seconds(value)
-    environment.filters["with_code"] = _with_code
     environment.filters["bytes"] = lambda value: "" if value is None else format_bytes(value)
+    environment.filters["with_code"] = _with_code
     return environment.from_string(source)
 
 
@@ -288,13 +284,11 @@ def _progress(progress: Mapping[str, Json] | None) -> str:
 
 
 def _prepared(section: Mapping[str, Json], most: int, static: bool) -> dict[str, Json]:
-    if section["kind"] == "figure":
-        return _figure(section, static)
-    return dict(section) if section["kind"] == "answer" else prepared_table(section, most)
-
-
-def _figure(section: Mapping[str, Json], static: bool) -> dict[str, Json]:
-    """Return a figure as the page has it: the data of a chart and its numbers, or a drawing."""
+    """Return a section as the page has it: of a figure the data of a chart and its numbers, or a drawing."""
+    if section["kind"] == "answer":
+        return dict(section)
+    if section["kind"] == "table":
+        return prepared_table(section, most)
     if not section.get("chart"):
         width = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+)', section["svg"])
         return dict(section) | {"chart": "", "wide": width is not None and float(width[1]) > WIDE}

@@ -68,16 +68,13 @@ def note_verified_runs(
     A `verify` run that is done has passed: one that finds a mistake fails.
     """
     for section in sections:
-        if section["kind"] != "answer" or section["verdict"] != UNCHECKED:
-            continue
-        number = _verified(run, record)
-        if number:
+        unchecked = section["kind"] == "answer" and section["verdict"] == UNCHECKED
+        if unchecked and (number := _verified(run, record)):
             section["verdict"] = "passed"
             section["title"] = section["title"].replace(f" {UNCHECKED}.", " verified.")
             passed = f"Passed: {number:,} verify run{'' if number == 1 else 's'} of this workflow."
-            section["facts"] = [
-                [name, passed if name == "checked" else text] for name, text in section["facts"]
-            ]
+            for fact in section["facts"]:
+                fact[1] = passed if fact[0] == "checked" else fact[1]
 
 
 def _verified(report: Mapping[str, Json], record: Mapping[str, Json]) -> int:
@@ -167,12 +164,8 @@ def profile_report(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
 
 
 def _chart(shown: list[Profile], count: int) -> dict[str, Json]:
-    values = {name: tuple(_part(one, what) for one in shown) for name, what, _ in PARTS}
-    series = tuple(
-        RowSeries(name=name, values=values[name], color=color)
-        for name, _, color in PARTS
-        if any(values[name])
-    )
+    timed = [(name, tuple(_part(one, what) for one in shown), color) for name, what, color in PARTS]
+    series = tuple(RowSeries(name=name, values=each, color=color) for name, each, color in timed if any(each))
     names = tuple(one.key for one in shown)
     panel = Rows(of="stage run", names=names, axis=Axis(label="seconds", low=0), series=series, stacked=True)
     about = (

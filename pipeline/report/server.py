@@ -18,6 +18,7 @@ from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
@@ -57,9 +58,8 @@ class Pages:
         """Return a word that changes when a run goes on or is found dead, or when another run begins."""
         record = read_run(folder)
         try:
-            written = max(
-                (folder / name).stat().st_mtime_ns for name in (RUN_RECORD, LOG) if (folder / name).exists()
-            )
+            files = (file for file in (folder / RUN_RECORD, folder / LOG) if file.exists())
+            written = max(file.stat().st_mtime_ns for file in files)
             return f"{written:x}-{folder.parent.stat().st_mtime_ns:x}-{record['state'] if record else ''}"
         except OSError:
             return "gone"
@@ -186,9 +186,8 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
     try:
         server = ReportServer((LOOPBACK, port), Handler)
     except (OSError, OverflowError) as error:
-        raise RequestError(
-            f"port {port} of {LOOPBACK} cannot be served: {error}", hint="choose another with --port"
-        ) from None
+        problem = f"port {port} of {LOOPBACK} cannot be served: {error}"
+        raise RequestError(problem, hint="choose another with --port") from None
     server.token = token
     return server
 
@@ -199,8 +198,6 @@ def redirect_file(address: str) -> Iterator[Path]:
 
     An address in a browser's command line could be read by everybody on the machine.
     """
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory(prefix="gravel-report-") as folder:
         page = Path(folder) / PAGE
         page.write_text(

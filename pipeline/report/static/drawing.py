@@ -14,7 +14,7 @@ from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import as_given
-from gravel.pipeline.report.static.marks import INK, PALETTE, paint_curves, paint_rows, rows_height
+from gravel.pipeline.report.static.marks import GREY, INK, PALETTE, paint_curves, paint_rows, rows_height
 from gravel.stages.charts import Cells, Chart, Curves, Rows
 
 MANY_LETTERS = 36
@@ -71,22 +71,10 @@ DPI = 200
 """Of PNG files."""
 
 _STYLE = {
-    "svg.hashsalt": "gravel",
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.alpha": 0.25,
-    "grid.color": "#888888",
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
+    **{"svg.hashsalt": "gravel", "font.family": "sans-serif", "font.size": 9, "legend.fontsize": 8},
+    **dict.fromkeys(("text.color", "xtick.color", "ytick.color", "axes.edgecolor", "axes.labelcolor"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **{"axes.grid": True, "axes.axisbelow": True, "grid.alpha": 0.25, "grid.color": GREY},
 }
 
 
@@ -204,12 +192,8 @@ def write_figures(target: Path, reports: Sequence[Mapping[str, Any]], form: str)
     Raises RequestError for a run without charts and for a place that takes no files, GravelError for a full
     disk.
     """
-    charts = [
-        (report, section)
-        for report in reports
-        for section in report["sections"]
-        if section["kind"] == "figure" and section.get("chart")
-    ]
+    sections = [(report, section) for report in reports for section in report["sections"]]
+    charts = [each for each in sections if each[1]["kind"] == "figure" and each[1].get("chart")]
     if not charts:
         raise RequestError("no report of this run has a chart", hint="gravel show RUN lists what it made")
     found: list[Path] = []
