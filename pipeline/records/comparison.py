@@ -32,7 +32,7 @@ def compare_runs(cache: Cache, old: Mapping[str, Json], new: Mapping[str, Json])
     pairs, only_old, only_new = _pair(old["stages"], new["stages"])
     return {
         "runs": [_short(old), _short(new)],
-        "asked": _differences(dict(_asked(old)), dict(_asked(new))),
+        "asked": _differences(_asked(old), _asked(new)),
         "only_old": only_old,
         "only_new": only_new,
         "stages": [_compare(cache, one, other) for one, other in pairs],
@@ -46,15 +46,14 @@ def _short(run: Mapping[str, Json]) -> dict[str, Json]:
     return {**head, "workflow": run["workflow"]["path"], **counts}
 
 
-def _asked(run: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
-    workflow, machine = run["workflow"], run.get("machine") or {}
-    yield "workflow", workflow.get("path")
-    for name, value in (workflow.get("parameters") or {}).items():
-        yield f"parameter {name}", value
-    for axis, values in (workflow.get("matrix") or {}).items():
-        yield f"matrix {axis}", values
-    for name in ("hardware", "host", "backend", "cores", "versions"):
-        yield name, machine.get(name)
+def _asked(run: Mapping[str, Json]) -> dict[str, Json]:
+    workflow, machine = run["workflow"], run.get("machine", {})
+    return {
+        "workflow": workflow["path"],
+        **{f"parameter {name}": value for name, value in workflow.get("parameters", {}).items()},
+        **{f"matrix {axis}": values for axis, values in workflow.get("matrix", {}).items()},
+        **{name: machine.get(name) for name in ("hardware", "host", "backend", "cores", "versions")},
+    }
 
 
 def _pair(old: list[Json], new: list[Json]) -> tuple[list[tuple[Json, Json]], list[str], list[str]]:
@@ -140,11 +139,8 @@ def _measured(attributes: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
     times = [search["milliseconds"] for search in searches if "milliseconds" in search]
     yield "median ms", median(times) if times else None
     for unit, name in (("edges", "median GTEPS (distinct edges)"), ("arcs", "median G stored arcs/s")):
-        rates = [
-            search[unit] / search["milliseconds"] / 1e6
-            for search in searches
-            if search.get(unit) and search.get("milliseconds")
-        ]
+        counted = (search for search in searches if search.get(unit) and search.get("milliseconds"))
+        rates = [search[unit] / search["milliseconds"] / 1e6 for search in counted]
         yield name, median(rates) if rates else None
     yield "prepare ms", attributes.get("prepare_milliseconds")
 
@@ -163,8 +159,5 @@ def _differences(
     """List what differs between two; None where either is not known."""
     if old is None or new is None:
         return None
-    return [
-        {"name": name, "old": old.get(name), "new": new.get(name)}
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
+    values = [(name, old.get(name), new.get(name)) for name in dict.fromkeys([*old, *new])]
+    return [{"name": name, "old": one, "new": other} for name, one, other in values if one != other]

@@ -203,7 +203,8 @@ def _post(address: Address, body: bytes, pauses: Sequence[float]) -> str | None:
     if address.authorization is not None:
         headers["Authorization"] = address.authorization
     problem = None
-    for pause in (*pauses, None):
+    for pause in (0.0, *pauses):
+        time.sleep(pause)
         try:
             with urlopen(Request(address.url, body, headers, method="POST"), timeout=WEB_LIMIT):
                 return None
@@ -215,6 +216,4 @@ def _post(address: Address, body: bytes, pauses: Sequence[float]) -> str | None:
         except (OSError, ValueError) as error:
             reason = str(getattr(error, "reason", None) or error)
             problem = f"it cannot be reached: {address.without_secrets(reason)}"
-        if pause is not None:
-            time.sleep(pause)
     return problem
