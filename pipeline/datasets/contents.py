@@ -31,10 +31,6 @@ SILENT = frozenset({400, 401, 403, 405, 501})
 """Answers to HEAD that say nothing of GET: signed URLs are for one of them, and some servers know but one."""
 
 
-class _Stopped(Exception):
-    """The run ended."""
-
-
 class Contents:
     """Digests of what URLs lead to; within one run each URL has one content, and is fetched once.
 
@@ -114,7 +110,7 @@ class Contents:
         def progress(done: int, total: int | None) -> None:
             nonlocal reported
             if self._stopped:
-                raise _Stopped
+                raise GravelError("the run ended")
             if time.monotonic() - reported > NEWS:
                 reported = time.monotonic()
                 whole = f" of {format_bytes(total)}" if total else ""
@@ -125,8 +121,6 @@ class Contents:
                 made = self._downloads.fetch(url, anew=True, progress=progress, log=self._messages.put).blake3
         except (StageError, GravelError) as error:
             made = error
-        except _Stopped:
-            made = GravelError("the run ended")
         except Exception as error:
             made = GravelError(f"{shown(url)} cannot be downloaded: {type(error).__name__}: {error}")
         with self._changed:

@@ -87,8 +87,9 @@ class Downloads:
         for a URL that cannot be had, and for another digest.
         """
         began = time.time()
-        found = self._good(url, sha256, wanted)
-        if found is None and not (sha256 or wanted or anew):
+        if sha256 or wanted or anew:
+            found = self._good(url, sha256, wanted, began)
+        else:
             found = self._current(url, log)
         if found is not None:
             if sha256 is not None:
@@ -101,11 +102,8 @@ class Downloads:
         from filelock import FileLock
 
         with FileLock(self.root / "parts" / f"{name}.lock"):
-            found = self._good(url, sha256, wanted)
-            if not (sha256 or wanted):  # another process may have fetched it meanwhile
-                found = self.find(url)
-                found = found if found is not None and found.fetched >= began else None
-            if found is not None:
+            found = self._good(url, sha256, wanted, began)
+            if found is not None:  # fetched by another process meanwhile
                 return found
             made = self._take_by_hand(url, sha256, log)
             if made is None:
@@ -139,12 +137,13 @@ class Downloads:
         log(f"{shown(url)}: unchanged by ETag")
         return record
 
-    def _good(self, url: str, sha256: str | None, wanted: str | None) -> Download | None:
-        """Find the file with a digest."""
-        if sha256 is not None:
-            return self.find(url, sha256)
-        found = self.find(url) if wanted is not None else None
-        return found if found is not None and found.blake3 == wanted else None
+    def _good(self, url: str, sha256: str | None, wanted: str | None, since: float) -> Download | None:
+        """Find the file with a digest, or without one what was fetched since a moment."""
+        found = self.find(url, sha256)
+        if found is None or sha256 is not None:
+            return found
+        good = found.fetched >= since if wanted is None else found.blake3 == wanted
+        return found if good else None
 
     def _current(self, url: str, log: Callable[[str], None]) -> Download | None:
         """Return the file that is here of a URL if its server has the same still."""

@@ -82,7 +82,9 @@ class FileDigests:
         except ValueError:
             raise RequestError(f"{str(path)!r} cannot be the name of a file", hint="name a file") from None
         if path.is_dir():
-            raise RequestError(f"{path} is a folder, and a file is needed", hint=_inside(path))
+            inside = _names(path)
+            holds = f"it holds {', '.join(inside[:5])}{' ...' if len(inside) > 5 else ''}" if inside else None
+            raise RequestError(f"{path} is a folder, and a file is needed", hint=holds)
         if not path.is_file():
             # A pipe could be read once only, and a device for ever.
             raise RequestError(
@@ -179,8 +181,3 @@ def _names(folder: Path) -> list[str]:
     with suppress(OSError):
         return sorted(os.listdir(folder))  # noqa: PTH208 (names are all that is wanted)
     return []
-
-
-def _inside(folder: Path) -> str | None:
-    names = _names(folder)
-    return f"it holds {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else None

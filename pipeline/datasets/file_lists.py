@@ -58,10 +58,11 @@ def located(paths: Sequence[str]) -> list[str]:
 def _files(item: str) -> list[str]:
     item = without_file_scheme(item)
     if is_url(item):
-        found = [each for each in _listed(item) if not _is_hidden(each)]
+        found = _listed(item)
     else:
         places = [item] if Path(item).is_dir() else glob.glob(os.path.expanduser(item), recursive=True)  # noqa: PTH111, PTH207
-        found = [file for place in places for file in _below(place) if not _is_hidden(file)]
+        found = [file for place in places for file in _below(place)]
+    found = [file for file in found if not file.rpartition("/")[2].startswith(HIDDEN)]
     if not found:
         name = shown(item)
         what = f"no file matches {name!r}" if glob.has_magic(item) else f"the folder {name!r} has no files"
@@ -76,10 +77,6 @@ def _below(place: str) -> Iterator[str]:
     for folder, inside, names in os.walk(place):
         inside[:] = [name for name in inside if not name.startswith(HIDDEN)]
         yield from (os.path.join(folder, name) for name in names)  # noqa: PTH118
-
-
-def _is_hidden(file: str) -> bool:
-    return file.rpartition("/")[2].startswith(HIDDEN)
 
 
 def _listed(location: str) -> list[str]:
