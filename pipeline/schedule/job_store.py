@@ -20,6 +20,7 @@ from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import config_folder, written_aside
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.records.hooks import EVENTS, Event
 from gravel.pipeline.schedule.job import DueTime, Job, Moment, Record
 from gravel.pipeline.schedule.policy import State
@@ -102,9 +103,8 @@ class JobStore:
         """Put a job on record; raises RequestError if the name is taken."""
         if not self._is_own(job.name):
             maker = user_name((self.root / SCHEDULES / job.name).stat().st_uid)
-            raise RequestError(
-                f"{maker} has a schedule {job.name!r} in this cache", hint="choose another --name"
-            )
+            problem = f"{maker} has a schedule {job.name!r} in this cache"
+            raise RequestError(problem, hint="choose another --name")
         if not self._files.create(f"{SCHEDULES}/{job.name}/job.json", _pack(job)):
             known = self.find(job.name)
             what = f"; it runs {known.workflow} at {known.cron!r}" if known else ""
@@ -121,8 +121,6 @@ class JobStore:
         """Return a job; raises RequestError, with the nearest name, if there is none."""
         job = self.find(name)
         if job is None:
-            from gravel.pipeline.core.names import suggest
-
             hint = suggest(name, self.names(), "schedule")
             raise RequestError(f"there is no schedule {name!r}", hint=hint)
         return job
@@ -137,8 +135,7 @@ class JobStore:
         aside = f"{SCHEDULES}/.removed-{uuid.uuid4().hex}"
         with self.lock(name):
             self._files.move(f"{SCHEDULES}/{name}", aside)
-        with storage_errors(self.root):
-            shutil.rmtree(self.root / aside, ignore_errors=True)
+        shutil.rmtree(self.root / aside, ignore_errors=True)
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold a job's lock, for the moment that a change takes; a dead holder's is free."""

@@ -122,11 +122,8 @@ def details(job: dict[str, Any]) -> list[str]:
     for claim in job["runs"]:
         attempt = f" (attempt {claim['attempt']})" if claim["attempt"] > 1 else ""
         lines.append(f"  {_local(claim['due'], job)}{attempt}  {claim['run'] or '-'}  {_outcome(claim)}")
-        lines += [
-            f"    {hook['event']} hook {hook['hook']}: {hook['problem']}"
-            for hook in claim["hooks"]
-            if hook["problem"]
-        ]
+        failed = [hook for hook in claim["hooks"] if hook["problem"]]
+        lines += [f"    {hook['event']} hook {hook['hook']}: {hook['problem']}" for hook in failed]
         if claim["state"] not in ("done", "running") and claim["log"]:
             lines.append(f"    log: {claim['log']}")
     return lines

@@ -64,13 +64,8 @@ def start_run(root: Path, name: str) -> subprocess.Popen[bytes]:
 class Ticker:
     """Looks after the jobs of a cache.
 
-    Parameters
-    ----------
-    root : the cache.
-    clock : returns the seconds since 1970.
-    say : called with a line on what happens.
-    grace : seconds between the interrupt of a run and its being killed.
-
+    `clock` returns the seconds since 1970, `say` is called with a line on what happens, and `grace` are the
+    seconds between the interrupt of a run and its being killed.
     """
 
     def __init__(

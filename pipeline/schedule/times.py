@@ -21,8 +21,12 @@ from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from itertools import count, takewhile
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from cronsim import CronSim, CronSimError
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.names import nearest
 
 NICKNAMES = {
     "@hourly": "0 * * * *",
@@ -42,8 +46,6 @@ class Times:
     """
 
     def __init__(self, cron: str, zone: str) -> None:
-        from cronsim import CronSim, CronSimError
-
         self._zone = find_zone(zone)
         self._fields = NICKNAMES.get(cron.strip().lower(), cron)
         never = RequestError(f"the cron expression {cron!r} names a day that never comes")
@@ -78,8 +80,6 @@ class Times:
 
     def later(self, moment: float) -> Iterator[int]:
         """Yield the due times later than a moment, in order."""
-        from cronsim import CronSim
-
         last = moment
         try:
             for found in CronSim(self._fields, datetime.fromtimestamp(int(moment), self._zone)):
@@ -92,16 +92,12 @@ class Times:
             return
 
 
-@lru_cache(maxsize=256)
-def times_of(cron: str, zone: str) -> Times:
-    """Return the times of an expression, read once."""
-    return Times(cron, zone)
+times_of = lru_cache(maxsize=256)(Times)
+"""The times of an expression in a zone, read once."""
 
 
 def _never(fields: str) -> bool:
     """Say whether an expression that was refused only names a day that its months lack."""
-    from cronsim import CronSim, CronSimError
-
     parts = fields.split()
     try:
         CronSim(" ".join([*parts[:-2], "*", parts[-1]]), datetime.now(UTC))
@@ -124,13 +120,9 @@ def _complaint(reason: str, fields: str) -> str:
 
 def find_zone(name: str) -> tzinfo:
     """Return a time zone by its name, such as Europe/Berlin; raises RequestError for an unknown one."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
-
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        from gravel.pipeline.core.names import nearest
-
         known = sorted(available_timezones())
         cities = {zone.rpartition("/")[2]: zone for zone in known}
         meant = nearest(name, known) or cities.get(nearest(name, cities) or "")
