@@ -54,7 +54,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
             root = _root_of(top)
             if root is None:
                 found[top] = ABSENT
-            elif _is_installed(root) and (versions := _distributions_with(root, top)):
+            elif versions := _distributions_with(root, top):
                 found[top] = versions
             else:
                 sources = outside.setdefault(top, Sources(root, (top,)))
@@ -63,9 +63,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
     for top, sources in outside.items():
         found[top] = _closure(sources, _of(top, names))
     if own := {name for name in _of("gravel", names) if name.startswith(GRAVEL)}:
-        found["gravel"] = _distributions_with(ROOT, "gravel") if _is_installed(ROOT) else ""
-        if not found["gravel"]:
-            found["gravel"] = _closure(Sources(ROOT), own)
+        found["gravel"] = _distributions_with(ROOT, "gravel") or _closure(Sources(ROOT), own)
     return blake3(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
@@ -99,17 +97,14 @@ def _root_of(top: str) -> Path | None:
     return path.parent.parent if path.name.startswith("__init__.") else path.parent
 
 
-def _is_installed(root: Path) -> bool:
-    """Say whether a folder is one that distributions are installed into."""
-    return root.name in ("site-packages", "dist-packages")
-
-
 def _distributions_with(root: Path, top: str) -> str:
-    """Return names and versions of the distributions in a folder that hold a top-level module; "" if none.
+    """Return names and versions of the distributions installed in a folder with a module; "" if none.
 
     A package without `__init__.py` may come from several. Their names are not always its own (`PIL`: pillow);
     `importlib.metadata.packages_distributions` answers too, in 100 ms, so the lists of files are searched.
     """
+    if root.name not in ("site-packages", "dist-packages"):
+        return ""
     found = [info.name.rsplit(".", 1)[0] for info in _declarations(root, top) if _holds(info, top)]
     return " ".join(sorted(found))
 

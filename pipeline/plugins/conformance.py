@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import pairwise
@@ -54,7 +54,7 @@ def giver_of(kinds: tuple[str, ...]) -> str:
     from gravel.stages.stage import all_stages
 
     for name, entry in CHAIN.items():
-        if set(all_stages()[entry["stage"]].outputs) & set(kinds):
+        if not set(kinds).isdisjoint(all_stages()[entry["stage"]].outputs):
             return name
     raise LookupError(f"no stage of gravel gives {' or '.join(kinds)}")
 
@@ -93,13 +93,11 @@ def broken_promises(artifact: Artifact) -> list[str]:
     Looks into EdgeList, VertexIds, Graph, Ordering and Traversal; what the other kinds hold is made by
     gravel's own stages, whose tests look into it. Reads everything into memory.
     """
-    if isinstance(artifact, Graph):
-        return [*_of_graph(artifact), *(_of_ordering(artifact) if isinstance(artifact, Ordering) else ())]
-    if isinstance(artifact, EdgeList):
-        return list(_of_edges(artifact))
-    if isinstance(artifact, VertexIds):
-        return list(_of_ids(artifact))
-    return list(_of_traversal(artifact)) if isinstance(artifact, Traversal) else []
+    checks: dict[type[Artifact], Callable[[Any], Iterator[str]]] = {
+        **{Graph: _of_graph, Ordering: _of_ordering, EdgeList: _of_edges},
+        **{VertexIds: _of_ids, Traversal: _of_traversal},
+    }
+    return [each for kind, check in checks.items() if isinstance(artifact, kind) for each in check(artifact)]
 
 
 def _of_graph(graph: Graph) -> Iterator[str]:

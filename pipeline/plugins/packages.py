@@ -75,8 +75,7 @@ def _parameter_faults(stage: Stage) -> list[str]:
     faults = [
         f"the parameter {name!r}{_place_of(stage.parameters, name)} has a name that a workflow reads "
         f"otherwise: in an entry, `{name}` is no parameter; rename it, to `{name}_value` perhaps"
-        for name in fields
-        if name in taken
+        for name in filter(taken.__contains__, fields)
     ]
     unknown = [name for name in stage.hidden if name not in fields]
     return faults + [f"`hidden` names {name!r}, which is no parameter" for name in unknown]
@@ -237,12 +236,11 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
     try:
         stage = entry.load()
     except (Exception, SystemExit) as error:
-        raise RequestError(
-            f"the stage {name!r} of {package} cannot be imported: {type(error).__name__}: {error}", hint=hint
-        ) from error
+        problem = f"the stage {name!r} of {package} cannot be imported: {type(error).__name__}: {error}"
+        raise RequestError(problem, hint=hint) from error
     if not isinstance(stage, Stage):
-        message = f"the stage {name!r} of {package} is a {type(stage).__name__}"
-        raise RequestError(f"{message}, and a gravel.stages.stage.Stage is expected", hint=hint)
+        problem = f"the stage {name!r} of {package} is a {type(stage).__name__}"
+        raise RequestError(f"{problem}, and a gravel.stages.stage.Stage is expected", hint=hint)
     faults = faults_of(stage)
     if stage.name != name:
         faults.append(f"its entry point calls it {name!r}")
