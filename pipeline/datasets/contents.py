@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from gravel.pipeline.core.errors import GravelError, NeedsContent, RequestError
@@ -20,8 +21,6 @@ from gravel.stages.errors import StageError
 from gravel.stages.remote.facts import FetchError
 from gravel.stages.urls import shown
 
-__all__ = ["Contents"]
-
 AT_ONCE = 4
 """Downloads side by side; more would mostly share the same line."""
 
@@ -30,10 +29,6 @@ NEWS = 5.0
 
 SILENT = frozenset({400, 401, 403, 405, 501})
 """Answers to HEAD that say nothing of GET: signed URLs are for one of them, and some servers know but one."""
-
-
-class _Stopped(Exception):
-    """The run ended."""
 
 
 class Contents:
@@ -56,13 +51,12 @@ class Contents:
     def digest(self, url: str) -> str:
         """Return the BLAKE3 of what a URL leads to; raises RequestError, StageError and NeedsContent."""
         if url not in self._found:
-            known = self._found[url] = self._by_the_server(url)
-            if known is None and not self._fetch:
-                self._found[url] = NeedsContent(
-                    f"asks the server: what {shown(url)} holds is known when it is fetched"
-                )
-            elif known is None:
+            self._found[url] = self._by_the_server(url)
+            if self._found[url] is None and self._fetch:
                 threading.Thread(target=self._work, args=(url,), daemon=True, name="gravel-fetch").start()
+            elif self._found[url] is None:
+                later = f"asks the server: what {shown(url)} holds is known when it is fetched"
+                self._found[url] = NeedsContent(later)
         found = self._found[url]
         if found is None:
             raise NeedsContent(f"{shown(url)} is being fetched")
@@ -82,11 +76,9 @@ class Contents:
 
     def messages(self) -> Iterator[str]:
         """Yield what there is to tell by now."""
-        while True:
-            try:
+        with suppress(queue.Empty):
+            while True:
                 yield self._messages.get_nowait()
-            except queue.Empty:
-                return
 
     def stop(self) -> None:
         """Give up what is under way; what came of it is kept."""
@@ -118,7 +110,7 @@ class Contents:
         def progress(done: int, total: int | None) -> None:
             nonlocal reported
             if self._stopped:
-                raise _Stopped
+                raise GravelError("the run ended")
             if time.monotonic() - reported > NEWS:
                 reported = time.monotonic()
                 whole = f" of {format_bytes(total)}" if total else ""
@@ -129,8 +121,6 @@ class Contents:
                 made = self._downloads.fetch(url, anew=True, progress=progress, log=self._messages.put).blake3
         except (StageError, GravelError) as error:
             made = error
-        except _Stopped:
-            made = GravelError("the run ended")
         except Exception as error:
             made = GravelError(f"{shown(url)} cannot be downloaded: {type(error).__name__}: {error}")
         with self._changed:

@@ -31,8 +31,6 @@ from gravel.stages.remote import facts_of
 from gravel.stages.remote.facts import Facts, FetchError
 from gravel.stages.urls import is_url, shown
 
-__all__ = ["Download", "Downloads", "digests_of", "fetched_copy", "is_fetched", "local_copy", "name_of"]
-
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -62,13 +60,10 @@ class Downloads:
     def find(self, url: str, sha256: str | None = None) -> Download | None:
         """Return what a URL led to last, or any file with the checksum; None if there is none."""
         known = self._present(self.records.read(url))
-        if sha256 is None:
+        if sha256 is None or (known is not None and known.sha256 == sha256.lower()):
             return known
-        wanted = sha256.lower()
-        if known is not None and known.sha256 == wanted:
-            return known
-        path = self._file(wanted)
-        return None if path is None else Download(path, wanted, path.stat().st_mtime)
+        path = self._file(sha256.lower())
+        return None if path is None else Download(path, sha256.lower(), path.stat().st_mtime)
 
     def by_hand(self, url: str) -> Path:
         """Return where a file may be put that is fetched otherwise."""
@@ -92,8 +87,9 @@ class Downloads:
         for a URL that cannot be had, and for another digest.
         """
         began = time.time()
-        found = self._good(url, sha256, wanted)
-        if found is None and not (sha256 or wanted or anew):
+        if sha256 or wanted or anew:
+            found = self._good(url, sha256, wanted, began)
+        else:
             found = self._current(url, log)
         if found is not None:
             if sha256 is not None:
@@ -106,8 +102,8 @@ class Downloads:
         from filelock import FileLock
 
         with FileLock(self.root / "parts" / f"{name}.lock"):
-            found = self._good(url, sha256, wanted) or self._fetched_since(url, began, sha256 or wanted)
-            if found is not None:
+            found = self._good(url, sha256, wanted, began)
+            if found is not None:  # fetched by another process meanwhile
                 return found
             made = self._take_by_hand(url, sha256, log)
             if made is None:
@@ -141,24 +137,19 @@ class Downloads:
         log(f"{shown(url)}: unchanged by ETag")
         return record
 
-    def _good(self, url: str, sha256: str | None, wanted: str | None) -> Download | None:
-        """Find the file with a digest."""
-        if sha256 is not None:
-            return self.find(url, sha256)
-        found = self.find(url) if wanted is not None else None
-        return found if found is not None and found.blake3 == wanted else None
-
-    def _fetched_since(self, url: str, began: float, digest: str | None) -> Download | None:
-        """Return what another process fetched while this one waited for it."""
-        found = self.find(url) if digest is None else None
-        return found if found is not None and found.fetched >= began else None
+    def _good(self, url: str, sha256: str | None, wanted: str | None, since: float) -> Download | None:
+        """Find the file with a digest, or without one what was fetched since a moment."""
+        found = self.find(url, sha256)
+        if found is None or sha256 is not None:
+            return found
+        good = found.fetched >= since if wanted is None else found.blake3 == wanted
+        return found if good else None
 
     def _current(self, url: str, log: Callable[[str], None]) -> Download | None:
         """Return the file that is here of a URL if its server has the same still."""
-        found = self._present(self.records.read(url))
-        if found is not None:
-            with suppress(FetchError):
-                return found if self.unchanged(url, log) is not None else None
+        found = self.find(url)
+        with suppress(FetchError):
+            return found if found is not None and self.unchanged(url, log) is not None else None
         return None
 
     def _download(self, url: str, sha256: str | None, watch: Watch) -> Download:
@@ -208,22 +199,18 @@ class Downloads:
         path = self._file(record.sha256) if record is not None else None
         if record is None or path is None:
             return None
-        try:
-            if state_of(path.stat()) != record.state and digests_of(path) != (record.sha256, record.blake3):
-                return None
-        except OSError:
-            return None
-        return Download(path, record.sha256, record.fetched, record.blake3)
+        with suppress(OSError):
+            if state_of(path.stat()) == record.state or digests_of(path) == (record.sha256, record.blake3):
+                return Download(path, record.sha256, record.fetched, record.blake3)
+        return None
 
     def _file(self, sha256: str) -> Path | None:
-        if not _SHA256.fullmatch(sha256):
-            return None
-        try:
-            names = names_in(self.root.parent, folder := f"{DOWNLOADS}/files/{sha256}")
-        except OSError:
-            return None
-        files = (name for name in names if stated(self.root.parent, f"{folder}/{name}") is not None)
-        return next((self.root / "files" / sha256 / name for name in files), None)
+        folder = f"{DOWNLOADS}/files/{sha256}"
+        with suppress(OSError):
+            names = names_in(self.root.parent, folder) if _SHA256.fullmatch(sha256) else ()
+            files = (name for name in names if stated(self.root.parent, f"{folder}/{name}") is not None)
+            return next((self.root / "files" / sha256 / name for name in files), None)
+        return None
 
     def _take_by_hand(self, url: str, sha256: str | None, log: Callable[[str], None]) -> Download | None:
         path = self.by_hand(url)
@@ -244,10 +231,9 @@ class Downloads:
     def _no_file(self, url: str, sha256: str | None, error: FetchError) -> StageError:
         where = self.by_hand(url)
         checked = "; its sha256 is then checked" if sha256 is not None else ""
-        if error.offline:
-            hint = f"without a network, put the file at {where}{checked}, and run again"
-        elif error.status is not None:
-            hint = f"check the URL; or put the file at {where}{checked}, and run again"
+        if error.offline or error.status is not None:
+            first = "without a network," if error.offline else "check the URL; or"
+            hint = f"{first} put the file at {where}{checked}, and run again"
         else:
             hint = "run again: what came so far is kept, and the rest is fetched if the server has a strong "
             hint += "ETag or the `sha256` is stated"
@@ -274,9 +260,8 @@ class Downloads:
             return 0
         self.records.write(url, replace(record, dropped=True))
         path = self._file(record.sha256)
-        if path is None or any(
-            each.sha256 == record.sha256 and not each.dropped for each in self.records.all()
-        ):
+        led = (each.sha256 for each in self.records.all() if not each.dropped)
+        if path is None or record.sha256 in led:
             return 0
         size = path.stat().st_size
         self._files.remove(f"{DOWNLOADS}/files/{record.sha256}")

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from blake3 import blake3
@@ -20,8 +20,6 @@ from gravel.pipeline.store.opening import open_file, read_file
 from gravel.stages.addresses import Address
 from gravel.stages.remote import open_at
 from gravel.stages.remote.facts import Answer, Changed, Facts, FetchError
-
-__all__ = ["PAUSE", "READ_BYTES", "Digests", "Part", "Watch", "fetch", "remove_part"]
 
 PATIENCE = 5
 """How often in a row an attempt may end without a byte."""
@@ -59,7 +57,7 @@ class Watch:
     progress: Callable[[int, int | None], None]
     room: Callable[[int], None]
     log: Callable[[str], None]
-    pause: float = PAUSE
+    pause: float
 
 
 class Part:
@@ -128,7 +126,15 @@ def fetch(address: Address, part: Part, watch: Watch, *, checked: bool = False) 
     while True:
         before = part.size
         try:
-            return _attempt(address, part, watch, checked=checked)
+            with closing(open_at(address, part.size, part.facts, checked=checked)) as answer:
+                if part.size and answer.start == 0:
+                    watch.log("the server sends the file from its beginning")
+                    part.drop()
+                if answer.facts.size is not None:
+                    watch.room(answer.facts.size - answer.start)
+                part.begin(answer.facts)
+                part.append(answer, watch.progress)
+            return replace(answer.facts, size=part.size)
         except FetchError as error:
             if isinstance(error, Changed):
                 part.drop()
@@ -137,15 +143,3 @@ def fetch(address: Address, part: Part, watch: Watch, *, checked: bool = False) 
                 raise
             watch.log(f"{error}; {part.size:,} bytes are here, and the rest is asked for again")
             time.sleep(watch.pause * 2 ** max(0, silent - 1) if silent else 0)
-
-
-def _attempt(address: Address, part: Part, watch: Watch, *, checked: bool) -> Facts:
-    with closing(open_at(address, part.size, part.facts, checked=checked)) as answer:
-        if part.size and answer.start == 0:
-            watch.log("the server sends the file from its beginning")
-            part.drop()
-        if answer.facts.size is not None:
-            watch.room(answer.facts.size - answer.start)
-        part.begin(answer.facts)
-        part.append(answer, watch.progress)
-    return Facts(part.size, answer.facts.etag, answer.facts.modified)

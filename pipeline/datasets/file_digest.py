@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,7 @@ READERS = 4
 
 
 class FileDigests:
-    """Digests of inputs, with a memo under the cache keyed by path and state
-    (`gravel.pipeline.core.files`).
+    """Digests of inputs, with a memo under the cache keyed by path and state (`gravel.pipeline.core.files`).
 
     With `fetch` what URLs lead to is brought here in the background, and `NeedsContent` is raised until it is
     there; without, as for `plan`, it is raised for whatever would have to be fetched. `on_new` is called
@@ -82,7 +82,9 @@ class FileDigests:
         except ValueError:
             raise RequestError(f"{str(path)!r} cannot be the name of a file", hint="name a file") from None
         if path.is_dir():
-            raise RequestError(f"{path} is a folder, and a file is needed", hint=_inside(path))
+            inside = _names(path)
+            holds = f"it holds {', '.join(inside[:5])}{' ...' if len(inside) > 5 else ''}" if inside else None
+            raise RequestError(f"{path} is a folder, and a file is needed", hint=holds)
         if not path.is_file():
             # A pipe could be read once only, and a device for ever.
             raise RequestError(
@@ -90,14 +92,12 @@ class FileDigests:
             )
         name = f"{DIGESTS}/{blake3(os.fsencode(path.resolve())).hexdigest()}.json"
         key, now = state_of(before), time.time()
-        known = self._memo(name, key)
-        if known is not None:
+        if (known := self._memo(name, key)) is not None:
             return known
         if self._on_new is not None:
             self._on_new()
         value = _content(path)
-        after = path.stat()
-        if state_of(after) != key:
+        if state_of(path.stat()) != key:
             raise GravelError(f"{path} changed while it was read", hint="run again when nothing writes to it")
         if shows_every_change(str(path), before, now):
             self._remember(name, path, key, value)
@@ -105,22 +105,17 @@ class FileDigests:
 
     def _memo(self, name: str, key: list[int]) -> str | None:
         found = self._files.read(name)
-        if found is None:
-            return None
-        try:
-            memo = json.loads(found[0])
-            value = memo["blake3"] if memo["key"] == key else None
-        except (ValueError, KeyError, TypeError):
-            return None
-        return value if isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) else None
+        with suppress(ValueError, KeyError, TypeError):
+            memo = json.loads(found[0]) if found is not None else None
+            if memo and memo["key"] == key and re.fullmatch("[0-9a-f]{64}", memo["blake3"]):
+                return str(memo["blake3"])
+        return None
 
     def _remember(self, name: str, path: Path, key: list[int], value: str) -> None:
         text = json.dumps({"path": str(path.resolve()), "key": key, "blake3": value})
-        try:
+        # Without a memo the file is digested again; planning needs no more of the cache.
+        with suppress(GravelError, OSError):
             self._files.replace(name, text.encode(), durable=False)
-        except (GravelError, OSError):
-            # Without a memo the file is digested again; planning needs no more of the cache.
-            return
 
 
 def _content(path: Path) -> str:
@@ -173,24 +168,16 @@ def _unreadable(path: Path, error: OSError) -> RequestError:
 def missing_file(path: Path) -> RequestError:
     """Return the error for a file that is not there, with the nearest name that is."""
     folder = path.parent
-    broken = broken_link(path)
-    if broken:
+    if broken := broken_link(path):
         return RequestError(f"there is no file {path}{broken}", hint=CORRECT_LINK)
     if not folder.is_dir():
         return RequestError(f"there is no file {path}: the folder {folder} does not exist")
     near = difflib.get_close_matches(path.name, _names(folder), 1)
-    return RequestError(
-        f"there is no file {path}", hint=f"did you mean {folder / near[0]}?" if near else None
-    )
+    hint = f"did you mean {folder / near[0]}?" if near else None
+    return RequestError(f"there is no file {path}", hint=hint)
 
 
 def _names(folder: Path) -> list[str]:
-    try:
+    with suppress(OSError):
         return sorted(os.listdir(folder))  # noqa: PTH208 (names are all that is wanted)
-    except OSError:
-        return []
-
-
-def _inside(folder: Path) -> str | None:
-    names = _names(folder)
-    return f"it holds {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}" if names else None
+    return []

@@ -49,9 +49,8 @@ def located(paths: Sequence[str]) -> list[str]:
             raise FileNotFoundError(str(error)) from None
         if found == (path,) and not is_url(path) and not Path(path).exists():
             hint = "" if len(paths) == 1 else "; a list of texts is a list of files, and edges are pairs"
-            raise FileNotFoundError(
-                f"there is no file {given!r} to read a graph from{broken_link(Path(path))}{hint}"
-            )
+            what = f"there is no file {given!r} to read a graph from{broken_link(Path(path))}"
+            raise FileNotFoundError(what + hint)
         files += found
     return files
 
@@ -59,18 +58,16 @@ def located(paths: Sequence[str]) -> list[str]:
 def _files(item: str) -> list[str]:
     item = without_file_scheme(item)
     if is_url(item):
-        found = [each for each in _listed(item) if not _is_hidden(each)]
+        found = _listed(item)
     else:
         places = [item] if Path(item).is_dir() else glob.glob(os.path.expanduser(item), recursive=True)  # noqa: PTH111, PTH207
-        found = [file for place in places for file in _below(place) if not _is_hidden(file)]
+        found = [file for place in places for file in _below(place)]
+    found = [file for file in found if not file.rpartition("/")[2].startswith(HIDDEN)]
     if not found:
         name = shown(item)
         what = f"no file matches {name!r}" if glob.has_magic(item) else f"the folder {name!r} has no files"
-        raise StageError(
-            what,
-            hint="name a file, a folder with files, or a pattern that some match; names that begin with "
-            "`.` or `_` are left out",
-        )
+        hint = "name a file, a folder with files, or a pattern that some match; names that begin with "
+        raise StageError(what, hint=f"{hint}`.` or `_` are left out")
     return sorted(set(found))
 
 
@@ -80,10 +77,6 @@ def _below(place: str) -> Iterator[str]:
     for folder, inside, names in os.walk(place):
         inside[:] = [name for name in inside if not name.startswith(HIDDEN)]
         yield from (os.path.join(folder, name) for name in names)  # noqa: PTH118
-
-
-def _is_hidden(file: str) -> bool:
-    return file.rpartition("/")[2].startswith(HIDDEN)
 
 
 def _listed(location: str) -> list[str]:

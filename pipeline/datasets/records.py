@@ -24,8 +24,6 @@ from gravel.stages.addresses import address_of
 from gravel.stages.remote.facts import Facts
 from gravel.stages.urls import has_secrets, shown, variables
 
-__all__ = ["UrlRecord", "UrlRecords"]
-
 FORMAT = 2
 DOWNLOADS = "downloads"
 FOLDER = f"{DOWNLOADS}/addresses"
@@ -77,8 +75,7 @@ class UrlRecords:
     @cached_property
     def _key(self) -> bytes:
         path = self._root / f"key.{os.getuid()}"
-        found = self._read_key(path)
-        if found is not None:
+        if (found := self._read_key(path)) is not None:
             return found
         fresh = os.urandom(KEY_BYTES)
         # In a cache that cannot be written nothing is remembered.
@@ -94,28 +91,25 @@ class UrlRecords:
 
     @staticmethod
     def _read_key(path: Path) -> bytes | None:
-        try:
+        with suppress(OSError):
             found = read_file(path.parents[1], f"{path.parent.name}/{path.name}", KEY_BYTES)
-        except OSError:
-            return None
-        return found if len(found) == KEY_BYTES else None
+            return found if len(found) == KEY_BYTES else None
+        return None
 
     def read(self, url: str) -> UrlRecord | None:
         """Return what is on record of a URL."""
         return self._read(f"{FOLDER}/{self.name(url)}.json")
 
     def _read(self, name: str) -> UrlRecord | None:
-        try:
+        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             found = self._files.read(name)
-            record = json.loads(found[0]) if found is not None else None
-            if record is None or record.pop("format") != FORMAT:
-                return None
-            made = UrlRecord(**record)
-            float(made.fetched)
-            good = made.facts and _DIGEST.fullmatch(made.sha256) and _DIGEST.fullmatch(made.blake3)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
-        return made if good else None
+            record = json.loads(found[0]) if found is not None else {}
+            if record.pop("format") == FORMAT:
+                made = UrlRecord(**record)
+                float(made.fetched)
+                if made.facts and _DIGEST.fullmatch(made.sha256) and _DIGEST.fullmatch(made.blake3):
+                    return made
+        return None
 
     def write(self, url: str, record: UrlRecord) -> None:
         """Put a record in place of the one that there is."""
@@ -124,6 +118,5 @@ class UrlRecords:
 
     def all(self) -> list[UrlRecord]:
         """Return every record."""
-        names = self._files.names(FOLDER, ".json")
-        found = [self._read(f"{FOLDER}/{name}") for name in names]
+        found = (self._read(f"{FOLDER}/{name}") for name in self._files.names(FOLDER, ".json"))
         return [record for record in found if record is not None]

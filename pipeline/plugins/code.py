@@ -12,7 +12,9 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.machinery import PathFinder
+from importlib.util import decode_source
 from pathlib import Path
 
 from blake3 import blake3
@@ -20,19 +22,13 @@ from blake3 import blake3
 from gravel.pipeline.core.files import ROOT
 from gravel.pipeline.plugins.sources import GRAVEL, Sources, names_in, python_digest
 
-__all__ = ["file_code", "package_code"]
-
 ABSENT = "absent"
 """For a module that is not there; code that goes on without it may do otherwise once it is."""
 
 
 def file_code(text: bytes) -> str:
     """Digest the code of a plugin file; raises SyntaxError or ValueError if it is no Python."""
-    import io
-    import tokenize
-
-    with io.TextIOWrapper(io.BytesIO(text), tokenize.detect_encoding(io.BytesIO(text).readline)[0]) as reader:
-        source = reader.read()
+    source = decode_source(text)
     return _digest({"": python_digest(source)}, names_in(source))
 
 
@@ -58,7 +54,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
             root = _root_of(top)
             if root is None:
                 found[top] = ABSENT
-            elif _is_installed(root) and (versions := _distributions_with(root, top)):
+            elif versions := _distributions_with(root, top):
                 found[top] = versions
             else:
                 sources = outside.setdefault(top, Sources(root, (top,)))
@@ -67,9 +63,7 @@ def _digest(parts: dict[str, str], used: Iterable[str]) -> str:
     for top, sources in outside.items():
         found[top] = _closure(sources, _of(top, names))
     if own := {name for name in _of("gravel", names) if name.startswith(GRAVEL)}:
-        found["gravel"] = _distributions_with(ROOT, "gravel") if _is_installed(ROOT) else ""
-        if not found["gravel"]:
-            found["gravel"] = _closure(Sources(ROOT), own)
+        found["gravel"] = _distributions_with(ROOT, "gravel") or _closure(Sources(ROOT), own)
     return blake3(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
@@ -92,10 +86,9 @@ def _closure(sources: Sources, named: Iterable[str]) -> str:
 
 def _root_of(top: str) -> Path | None:
     """Return the folder that holds a top-level package or module, without importing it."""
-    try:
+    spec = None
+    with suppress(ImportError, ValueError):
         spec = PathFinder.find_spec(top)
-    except (ImportError, ValueError):
-        return None
     if spec is None:
         return None
     if spec.origin is None:  # a package without __init__.py
@@ -104,17 +97,14 @@ def _root_of(top: str) -> Path | None:
     return path.parent.parent if path.name.startswith("__init__.") else path.parent
 
 
-def _is_installed(root: Path) -> bool:
-    """Say whether a folder is one that distributions are installed into."""
-    return root.name in ("site-packages", "dist-packages")
-
-
 def _distributions_with(root: Path, top: str) -> str:
-    """Return names and versions of the distributions in a folder that hold a top-level module; "" if none.
+    """Return names and versions of the distributions installed in a folder with a module; "" if none.
 
     A package without `__init__.py` may come from several. Their names are not always its own (`PIL`: pillow);
     `importlib.metadata.packages_distributions` answers too, in 100 ms, so the lists of files are searched.
     """
+    if root.name not in ("site-packages", "dist-packages"):
+        return ""
     found = [info.name.rsplit(".", 1)[0] for info in _declarations(root, top) if _holds(info, top)]
     return " ".join(sorted(found))
 
@@ -134,10 +124,8 @@ def _plain(name: str) -> str:
 
 def _holds(info: Path, top: str) -> bool:
     for name in ("RECORD", "installed-files.txt", "top_level.txt"):
-        try:
-            text = (info / name).read_bytes() if info.is_dir() else b""
-        except OSError:
-            continue
-        if re.search(rb"^(?:\.\./)?%s(?:[/.,\r]|$)" % re.escape(top.encode()), text, re.MULTILINE):
-            return True
+        with suppress(OSError):  # an egg-info may be a file
+            text = (info / name).read_bytes()
+            if re.search(rb"^(?:\.\./)?%s(?:[/.,\r]|$)" % re.escape(top.encode()), text, re.MULTILINE):
+                return True
     return False

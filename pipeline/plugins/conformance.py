@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise
 from typing import Any
+
+import numpy
 
 from gravel.kernels.algorithms import PACKAGES
 from gravel.stages.artifact import Artifact
@@ -36,14 +39,12 @@ CHAIN: dict[str, dict[str, Any]] = {
 }
 """Entries of a workflow that together give every kind, each after those that it needs."""
 
-_KEEPS_LOOPS = {"loops"}
-
 
 def entries_for(graph: str) -> dict[str, dict[str, Any]]:
     """Return the entries of `CHAIN` for one of `GRAPHS`."""
     entries = {name: dict(entry) for name, entry in CHAIN.items()}
     entries["edges"].update(GRAPHS[graph])
-    if graph in _KEEPS_LOOPS:
+    if graph == "loops":
         entries["graph"]["self_loops"] = "keep"
     return entries
 
@@ -53,7 +54,7 @@ def giver_of(kinds: tuple[str, ...]) -> str:
     from gravel.stages.stage import all_stages
 
     for name, entry in CHAIN.items():
-        if set(all_stages()[entry["stage"]].outputs) & set(kinds):
+        if not set(kinds).isdisjoint(all_stages()[entry["stage"]].outputs):
             return name
     raise LookupError(f"no stage of gravel gives {' or '.join(kinds)}")
 
@@ -61,11 +62,9 @@ def giver_of(kinds: tuple[str, ...]) -> str:
 def sample(graph: str, kinds: tuple[str, ...]) -> Artifact | None:
     """Return an artifact of the first of these kinds that there is, made from one of `GRAPHS`."""
     for kind in kinds:
-        try:
+        with suppress(LookupError):
             made = _made(graph, giver_of((kind,)))
-        except LookupError:
-            continue
-        return next(each for each in made if type(each).__name__ == kind)
+            return next(each for each in made if type(each).__name__ == kind)
     return None
 
 
@@ -80,13 +79,10 @@ def _made(graph: str, name: str) -> tuple[Artifact, ...]:
     inputs: dict[str, Any] = {}
     for slot, each in stage.inputs.items():
         named = entry.pop(slot)
-        given = [
-            artifact
-            for giver in (named if isinstance(named, list) else [named])
-            for artifact in _made(graph, giver)
-            if type(artifact).__name__ in each.kinds
-        ]
-        inputs[slot] = tuple(given) if each.many else given[0]
+        givers = named if isinstance(named, list) else [named]
+        made = (artifact for giver in givers for artifact in _made(graph, giver))
+        given = tuple(artifact for artifact in made if type(artifact).__name__ in each.kinds)
+        inputs[slot] = given if each.many else given[0]
     result = stage.run(PlainContext(), stage.parameters.model_validate(entry), **inputs)
     return result if isinstance(result, tuple) else (result,)
 
@@ -97,22 +93,18 @@ def broken_promises(artifact: Artifact) -> list[str]:
     Looks into EdgeList, VertexIds, Graph, Ordering and Traversal; what the other kinds hold is made by
     gravel's own stages, whose tests look into it. Reads everything into memory.
     """
-    if isinstance(artifact, Graph):
-        return [*_of_graph(artifact), *(_of_ordering(artifact) if isinstance(artifact, Ordering) else ())]
-    if isinstance(artifact, EdgeList):
-        return list(_of_edges(artifact))
-    if isinstance(artifact, VertexIds):
-        return list(_of_ids(artifact))
-    return list(_of_traversal(artifact)) if isinstance(artifact, Traversal) else []
+    checks: dict[type[Artifact], Callable[[Any], Iterator[str]]] = {
+        **{Graph: _of_graph, Ordering: _of_ordering, EdgeList: _of_edges},
+        **{VertexIds: _of_ids, Traversal: _of_traversal},
+    }
+    return [each for kind, check in checks.items() if isinstance(artifact, kind) for each in check(artifact)]
 
 
 def _of_graph(graph: Graph) -> Iterator[str]:
-    import numpy
-
     offsets, columns = numpy.asarray(graph.row_offsets), numpy.asarray(graph.column_indices)
     n, m = graph.vertex_count, graph.arc_count
-    if offsets.dtype != numpy.int64 or offsets.shape != (n + 1,):
-        yield f"row_offsets is {offsets.dtype} of shape {offsets.shape}, and int64 of ({n + 1},) is expected"
+    if wrong := _misfit("row_offsets", offsets, "int64", n + 1):
+        yield wrong
         return
     if offsets[0] != 0 or offsets[-1] != m or (numpy.diff(offsets) < 0).any():
         yield f"row_offsets must rise from 0 to arc_count, which is {m}"
@@ -143,8 +135,6 @@ def _of_graph(graph: Graph) -> Iterator[str]:
 
 
 def _of_ordering(ordering: Ordering) -> Iterator[str]:
-    import numpy
-
     permutation, n = numpy.asarray(ordering.permutation), ordering.vertex_count
     yield from _indices("permutation", permutation, n, n)
     if not (numpy.sort(permutation) == numpy.arange(n)).all():
@@ -152,8 +142,6 @@ def _of_ordering(ordering: Ordering) -> Iterator[str]:
 
 
 def _of_edges(edges: EdgeList) -> Iterator[str]:
-    import numpy
-
     source, target = numpy.asarray(edges.source), numpy.asarray(edges.target)
     yield from _indices("source", source, len(source), edges.vertex_count)
     yield from _indices("target", target, len(source), edges.vertex_count)
@@ -164,23 +152,19 @@ def _of_edges(edges: EdgeList) -> Iterator[str]:
 
 
 def _of_ids(vertices: VertexIds) -> Iterator[str]:
-    import numpy
-
     if vertices.text is not None or vertices.offsets is not None:
         yield from _of_texts(vertices)
         return
     if vertices.ids is None:
         return
     ids = numpy.asarray(vertices.ids)
-    if ids.dtype != numpy.int64 or ids.shape != (vertices.vertex_count,):
-        yield f"ids is {ids.dtype} of shape {ids.shape}, and int64 of ({vertices.vertex_count},) is expected"
+    if wrong := _misfit("ids", ids, "int64", vertices.vertex_count):
+        yield wrong
     if (numpy.diff(ids) <= 0).any() or (len(ids) and ids[0] < 0):
         yield "ids must be ascending, without repetition, from 0 on"
 
 
 def _of_texts(vertices: VertexIds) -> Iterator[str]:
-    import numpy
-
     if vertices.text is None or vertices.offsets is None or vertices.ids is not None or vertices.first:
         yield "ids that are texts are in text and offsets, both, and nowhere else"
         return
@@ -189,8 +173,8 @@ def _of_texts(vertices: VertexIds) -> Iterator[str]:
     if text.dtype != numpy.uint8 or text.ndim != 1:
         yield f"text is {text.dtype} of shape {text.shape}, and uint8 of (bytes,) is expected"
         return
-    if offsets.dtype != numpy.int64 or offsets.shape != (n + 1,):
-        yield f"offsets is {offsets.dtype} of shape {offsets.shape}, and int64 of ({n + 1},) is expected"
+    if wrong := _misfit("offsets", offsets, "int64", n + 1):
+        yield wrong
         return
     if offsets[0] != 0 or offsets[-1] != len(text) or (numpy.diff(offsets) <= 0).any():
         yield f"offsets must rise from 0 to the bytes of text, which are {len(text)}; no id is empty"
@@ -199,37 +183,36 @@ def _of_texts(vertices: VertexIds) -> Iterator[str]:
     if any(one >= other for one, other in pairwise(ids)):
         yield "texts must be ascending, by their bytes, without repetition"
     try:
-        for each in ids:
-            each.decode()
+        _ = [each.decode() for each in ids]
     except UnicodeDecodeError:
         yield "texts must be UTF-8"
 
 
 def _of_traversal(traversal: Traversal) -> Iterator[str]:
-    import numpy
-
     n = traversal.vertex_count
     if traversal.algorithm not in PACKAGES:
         yield f"algorithm is {traversal.algorithm!r}, and {either([*PACKAGES])} is expected"
     if traversal.component is not None:
         yield from _indices("component", numpy.asarray(traversal.component), n, n)
     searches = 0 if traversal.sources is None else len(traversal.sources)
-    wide = numpy.int32 if n < 1 << 31 else numpy.int64
-    lengths: tuple[Any, ...] = (numpy.int32, numpy.int16, numpy.int8)
-    if traversal.algorithm == "sssp":
-        lengths = (numpy.int32, numpy.int64, numpy.float64)
-    for name, dtypes in (("distance", lengths), ("predecessor", (wide,))):
+    wide = ("int32" if n < 1 << 31 else "int64",)
+    lengths = ("int32", "int64", "float64") if traversal.algorithm == "sssp" else ("int32", "int16", "int8")
+    for name, dtypes in (("distance", lengths), ("predecessor", wide)):
         array = getattr(traversal, name)
-        if array is not None and (array.dtype not in dtypes or array.shape != (searches, n)):
-            wanted = f"{' or '.join(str(numpy.dtype(each)) for each in dtypes)} of {(searches, n)}"
+        if array is not None and (str(array.dtype) not in dtypes or array.shape != (searches, n)):
+            wanted = f"{' or '.join(dtypes)} of {(searches, n)}"
             yield f"{name} is {array.dtype} of shape {array.shape}, and {wanted} is expected"
 
 
 def _indices(name: str, array: Any, length: int, vertices: int) -> Iterator[str]:
-    import numpy
-
-    dtype = numpy.dtype(numpy.uint32 if vertices < 1 << 32 else numpy.uint64)
-    if array.dtype != dtype or array.shape != (length,):
-        yield f"{name} is {array.dtype} of shape {array.shape}, and {dtype} of ({length},) is expected"
+    if wrong := _misfit(name, array, "uint32" if vertices < 1 << 32 else "uint64", length):
+        yield wrong
     elif length and int(array.max()) >= vertices:
         yield f"{name} names vertex {int(array.max())}, and there are {vertices}"
+
+
+def _misfit(name: str, array: Any, dtype: str, length: int) -> str:
+    """Say what is wrong with the form of an array; nothing if it is right."""
+    if array.dtype == dtype and array.shape == (length,):
+        return ""
+    return f"{name} is {array.dtype} of shape {array.shape}, and {dtype} of ({length},) is expected"

@@ -42,30 +42,23 @@ class PluginSource:
         return f"{PREFIX}{stem}_{mark}"
 
 
-class _Finder:
+class _Importer:
     """Python asks it for modules that no folder has. (`importlib.abc` takes 20 ms to load.)"""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        source = SOURCES.get(fullname)
-        loader: Any = _Loader(source) if source is not None else None
-        return None if source is None else ModuleSpec(fullname, loader, origin=source.path)
-
-
-class _Loader:
-    def __init__(self, source: PluginSource) -> None:
-        self._source = source
+        loader: Any = self
+        return ModuleSpec(fullname, loader, origin=SOURCES[fullname].path) if fullname in SOURCES else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Take Python's own kind of module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the text under the name of a file that holds it, for tracebacks and Numba's cache."""
-        file = _file_with(self._source)
-        module.__file__ = file
-        code = compile(self._source.text, file, "exec", dont_inherit=True)
-        exec(code, module.__dict__)
+        source = SOURCES[module.__name__]
+        module.__file__ = _file_with(source)
+        exec(compile(source.text, module.__file__, "exec", dont_inherit=True), module.__dict__)
 
 
 def _file_with(source: PluginSource) -> str:
@@ -90,8 +83,8 @@ def _file_with(source: PluginSource) -> str:
 def add_sources(sources: Mapping[str, PluginSource]) -> None:
     """Let this process import these modules."""
     SOURCES.update(sources)
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())
+    if not any(isinstance(finder, _Importer) for finder in sys.meta_path):
+        sys.meta_path.append(_Importer())
 
 
 def read_source(path: Path) -> PluginSource:

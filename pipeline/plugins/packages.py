@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -33,7 +34,6 @@ RESERVED = {
     "about": "what the entry is for",
 }
 """Keys of an entry that are not parameters of its stage."""
-
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
@@ -68,63 +68,50 @@ def faults_of(stage: Any) -> list[str]:
 
 _KINDS = f"the kinds of artifact are {', '.join(KINDS)}"
 
-_KEYS = ("with",)
-"""Keys that an entry may have besides those of `RESERVED` and parameters."""
-
 
 def _parameter_faults(stage: Stage) -> list[str]:
     fields = stage.parameters.model_fields
-    taken = {*RESERVED, *_KEYS, *(stage.inputs if isinstance(stage.inputs, dict) else ())}
-    faults = [_taken(stage, name) for name in fields if name in taken]
+    taken = {*RESERVED, "with", *(stage.inputs if isinstance(stage.inputs, dict) else ())}
+    faults = [
+        f"the parameter {name!r}{_place_of(stage.parameters, name)} has a name that a workflow reads "
+        f"otherwise: in an entry, `{name}` is no parameter; rename it, to `{name}_value` perhaps"
+        for name in filter(taken.__contains__, fields)
+    ]
     unknown = [name for name in stage.hidden if name not in fields]
     return faults + [f"`hidden` names {name!r}, which is no parameter" for name in unknown]
 
 
-def _taken(stage: Stage, name: str) -> str:
-    """Say where a parameter stands that has the name of a key of entries: its stage would never get it."""
-    subject = f"the parameter {name!r}"
-    for kind in stage.parameters.__mro__:
-        if name in vars(kind).get("__annotations__", {}):
-            subject += _place_of(kind, name)
-            break
-    return (
-        f"{subject} has a name that a workflow reads otherwise: in an entry, `{name}` is no parameter; "
-        f"rename it, to `{name}_value` perhaps"
-    )
-
-
-def _place_of(kind: type, name: str) -> str:
+def _place_of(parameters: type, name: str) -> str:
     """Return " (file:line)" of a field of a class, nothing if its source cannot be read."""
     import ast
 
+    holders = (each for each in parameters.__mro__ if name in vars(each).get("__annotations__", {}))
+    kind = next(holders, parameters)
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     try:
         tree = ast.parse(Path(str(file)).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return ""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and node.name == kind.__name__:
-            for part in node.body:
-                if isinstance(part, ast.AnnAssign) and ast.unparse(part.target) == name:
-                    return f" ({file}:{part.lineno})"
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    for part in (part for node in classes if node.name == kind.__name__ for part in node.body):
+        if isinstance(part, ast.AnnAssign) and ast.unparse(part.target) == name:
+            return f" ({file}:{part.lineno})"
     return ""
 
 
 def _slot_faults(stage: Stage) -> list[str]:
-    if not isinstance(stage.inputs, dict) or not all(
-        isinstance(slot, Slot) for slot in stage.inputs.values()
-    ):
-        return [f"`inputs` is {stage.inputs!r:.80}, and a dict of names to Slot is expected"]
+    slots = stage.inputs
+    if not isinstance(slots, dict) or not all(isinstance(slot, Slot) for slot in slots.values()):
+        return [f"`inputs` is {slots!r:.80}, and a dict of names to Slot is expected"]
     faults = []
-    for name, slot in stage.inputs.items():
+    for name, slot in slots.items():
+        takes = f"the slot {name!r} takes"
         if not name.isidentifier():
             faults.append(f"the slot {name!r} cannot be an argument of `run`")
         if not isinstance(slot.kinds, tuple) or not slot.kinds:
-            faults.append(f"the slot {name!r} takes {slot.kinds!r:.80}, and a tuple of kinds is expected")
+            faults.append(f"{takes} {slot.kinds!r:.80}, and a tuple of kinds is expected")
         else:
-            faults += [
-                f"the slot {name!r} takes {kind!r}; {_KINDS}" for kind in slot.kinds if kind not in KINDS
-            ]
+            faults += [f"{takes} {kind!r}; {_KINDS}" for kind in slot.kinds if kind not in KINDS]
     return faults
 
 
@@ -226,10 +213,10 @@ def _project(offer: _Offer) -> str:
 
 
 def _read(path: Path) -> list[_Offer]:
-    try:
-        if GROUP.encode() not in path.read_bytes():
-            return []
-    except OSError:
+    text = b""
+    with suppress(OSError):
+        text = path.read_bytes()
+    if GROUP.encode() not in text:
         return []
     from importlib.metadata import PathDistribution
 
@@ -249,12 +236,11 @@ def _load(name: str, offers: list[_Offer]) -> Stage:
     try:
         stage = entry.load()
     except (Exception, SystemExit) as error:
-        raise RequestError(
-            f"the stage {name!r} of {package} cannot be imported: {type(error).__name__}: {error}", hint=hint
-        ) from error
+        problem = f"the stage {name!r} of {package} cannot be imported: {type(error).__name__}: {error}"
+        raise RequestError(problem, hint=hint) from error
     if not isinstance(stage, Stage):
-        message = f"the stage {name!r} of {package} is a {type(stage).__name__}"
-        raise RequestError(f"{message}, and a gravel.stages.stage.Stage is expected", hint=hint)
+        problem = f"the stage {name!r} of {package} is a {type(stage).__name__}"
+        raise RequestError(f"{problem}, and a gravel.stages.stage.Stage is expected", hint=hint)
     faults = faults_of(stage)
     if stage.name != name:
         faults.append(f"its entry point calls it {name!r}")

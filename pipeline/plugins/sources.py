@@ -31,7 +31,6 @@ _CUDA_TOKEN = re.compile(
     re.DOTALL,
 )
 
-
 MAX_TEXTS = 4096
 """Files whose digests and names are kept, by what is in them: more than gravel has."""
 
@@ -42,11 +41,10 @@ def python_digest(text: str) -> str:
     tree = ast.parse(text)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
-        if not isinstance(body, list):
-            continue
-        # A string that stands alone is a docstring, of a module, class, function or attribute.
-        kept = [part for part in body if not _is_string(part)]
-        node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+        if isinstance(body, list):
+            # A string that stands alone is a docstring, of a module, class, function or attribute.
+            kept = [part for part in body if not (isinstance(part, ast.Expr) and _text(part.value))]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
     return blake3(_dump(tree).encode()).hexdigest()
 
 
@@ -61,20 +59,14 @@ def _dump(node: object) -> str:
     return repr(node)
 
 
-def _is_string(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and bool(_text(node.value))
-
-
 @lru_cache(MAX_TEXTS)
 def cuda_digest(text: str) -> str:
     """Digest CUDA source without comments and without whitespace that separates nothing."""
 
     def shorten(match: re.Match[str]) -> str:
-        if match["text"] is not None:
-            return match["text"]
-        if (match["comment"] or "").startswith("// variants "):
-            # This comment says with which macros the file is compiled.
-            return match["comment"]
+        # A comment on variants says with which macros the file is compiled.
+        if match["text"] or (match["comment"] or "").startswith("// variants "):
+            return match[0]
         # A directive ends with its line, so line ends outside continuations stay.
         return "\n" if match["line"] == "\n" else " "
 
@@ -178,10 +170,10 @@ class Sources:
             if path is None:
                 raise FileNotFoundError(f"there is no module {name} below {self.root}")
             if path.name.endswith(tuple(EXTENSION_SUFFIXES)):
-                self._digests[name] = blake3(path.read_bytes()).hexdigest()
-                return self._digests[name]
-            text = path.read_text(encoding="utf-8")
-            self._digests[name] = cuda_digest(text) if "/" in name else python_digest(text)
+                digest = blake3(path.read_bytes()).hexdigest()
+            else:
+                digest = (cuda_digest if "/" in name else python_digest)(path.read_text(encoding="utf-8"))
+            self._digests[name] = digest
         return self._digests[name]
 
 

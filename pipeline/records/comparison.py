@@ -32,7 +32,7 @@ def compare_runs(cache: Cache, old: Mapping[str, Json], new: Mapping[str, Json])
     pairs, only_old, only_new = _pair(old["stages"], new["stages"])
     return {
         "runs": [_short(old), _short(new)],
-        "asked": _differences(dict(_asked(old)), dict(_asked(new))),
+        "asked": _differences(_asked(old), _asked(new)),
         "only_old": only_old,
         "only_new": only_new,
         "stages": [_compare(cache, one, other) for one, other in pairs],
@@ -40,36 +40,26 @@ def compare_runs(cache: Cache, old: Mapping[str, Json], new: Mapping[str, Json])
 
 
 def _short(run: Mapping[str, Json]) -> dict[str, Json]:
-    stages = run["stages"]
-    counts = {
-        state: sum(each["state"] == state for each in stages) for state in ("computed", "cached", "failed")
-    }
+    states = [each["state"] for each in run["stages"]]
     head = {name: run.get(name) for name in ("run", "state", "started", "seconds")}
+    counts = {state: states.count(state) for state in ("computed", "cached", "failed")}
     return {**head, "workflow": run["workflow"]["path"], **counts}
 
 
-def _asked(run: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
-    workflow, machine = run["workflow"], run.get("machine") or {}
-    yield "workflow", workflow.get("path")
-    for name, value in (workflow.get("parameters") or {}).items():
-        yield f"parameter {name}", value
-    for axis, values in (workflow.get("matrix") or {}).items():
-        yield f"matrix {axis}", values
-    for name in ("hardware", "host", "backend", "cores", "versions"):
-        yield name, machine.get(name)
+def _asked(run: Mapping[str, Json]) -> dict[str, Json]:
+    workflow, machine = run["workflow"], run.get("machine", {})
+    return {
+        "workflow": workflow["path"],
+        **{f"parameter {name}": value for name, value in workflow.get("parameters", {}).items()},
+        **{f"matrix {axis}": values for axis, values in workflow.get("matrix", {}).items()},
+        **{name: machine.get(name) for name in ("hardware", "host", "backend", "cores", "versions")},
+    }
 
 
-def _pair(
-    old: list[dict[str, Json]], new: list[dict[str, Json]]
-) -> tuple[list[tuple[dict[str, Json], dict[str, Json]]], list[str], list[str]]:
+def _pair(old: list[Json], new: list[Json]) -> tuple[list[tuple[Json, Json]], list[str], list[str]]:
     left = {each["key"]: each for each in old}
-    pairs, rest = [], []
-    for each in new:
-        partner = left.pop(each["key"], None)
-        if partner is None:
-            rest.append(each)
-        else:
-            pairs.append((partner, each))
+    rest = [each for each in new if each["key"] not in left]
+    pairs = [(left.pop(each["key"]), each) for each in new if each["key"] in left]
     only_new = []
     for each in rest:
         mine = [one for one in left.values() if one["entry"] == each["entry"]]
@@ -82,28 +72,21 @@ def _pair(
 
 
 def _compare(cache: Cache, old: dict[str, Json], new: dict[str, Json]) -> dict[str, Json]:
-    both = old["outputs"] and new["outputs"]
-    same = old["outputs"] == new["outputs"] if both else None
-    parts = [_parts(cache, each["recipe"]) for each in (old, new)]
-    comparison: dict[str, Json] = {
+    outputs = [old["outputs"], new["outputs"]]
+    same = outputs[0] == outputs[1] if all(outputs) else None
+    results = [] if same is not False else _differences(*(_figures(cache, each) for each in outputs))
+    return {
         "keys": [old["key"], new["key"]],
         "stage": new["stage"],
         "states": [old["state"], new["state"]],
         "seconds": [old["seconds"], new["seconds"]],
         "errors": [old["error"], new["error"]],
-        "outputs": [old["outputs"], new["outputs"]],
+        "outputs": outputs,
         "same": same,
-        "parameters": None if None in parts else _differences(parts[0] or {}, parts[1] or {}),
-        "results": [],
-        "gone": False,
+        "parameters": _differences(*(_parts(cache, each["recipe"]) for each in (old, new))),
+        "results": results or [],
+        "gone": results is None,
     }
-    if same is False:
-        figures = [_figures(cache, each["outputs"]) for each in (old, new)]
-        comparison["gone"] = None in figures
-        comparison["results"] = (
-            _differences(figures[0] or {}, figures[1] or {}) if None not in figures else []
-        )
-    return comparison
 
 
 def _parts(cache: Cache, recipe: str | None) -> dict[str, Json] | None:
@@ -156,11 +139,8 @@ def _measured(attributes: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
     times = [search["milliseconds"] for search in searches if "milliseconds" in search]
     yield "median ms", median(times) if times else None
     for unit, name in (("edges", "median GTEPS (distinct edges)"), ("arcs", "median G stored arcs/s")):
-        rates = [
-            search[unit] / search["milliseconds"] / 1e6
-            for search in searches
-            if search.get(unit) and search.get("milliseconds")
-        ]
+        counted = (search for search in searches if search.get(unit) and search.get("milliseconds"))
+        rates = [search[unit] / search["milliseconds"] / 1e6 for search in counted]
         yield name, median(rates) if rates else None
     yield "prepare ms", attributes.get("prepare_milliseconds")
 
@@ -173,9 +153,11 @@ def _plain(prefix: str, values: Mapping[str, Json]) -> Iterator[tuple[str, Json]
             yield f"{prefix}{name}", value
 
 
-def _differences(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[dict[str, Json]]:
-    return [
-        {"name": name, "old": old.get(name), "new": new.get(name)}
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
+def _differences(
+    old: Mapping[str, Json] | None, new: Mapping[str, Json] | None
+) -> list[dict[str, Json]] | None:
+    """List what differs between two; None where either is not known."""
+    if old is None or new is None:
+        return None
+    values = [(name, old.get(name), new.get(name)) for name in dict.fromkeys([*old, *new])]
+    return [{"name": name, "old": one, "new": other} for name, one, other in values if one != other]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,22 +25,15 @@ if TYPE_CHECKING:
 LOG = "events.jsonl"
 
 
-class EventLog:
-    """Appends lines; the file is made with the first one."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def append(self, lines: Iterable[str]) -> None:
-        """Append lines in one write."""
-        text = "".join(f"{line}\n" for line in lines).encode()
-        handle = os.open(
-            self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666
-        )
-        try:
-            os.write(handle, text)
-        finally:
-            os.close(handle)
+def append(folder: Path, lines: Iterable[str]) -> None:
+    """Append lines to the log of a run in one write; the file is made with the first one."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    handle = os.open(folder / LOG, flags, 0o666)
+    try:
+        os.write(handle, text)
+    finally:
+        os.close(handle)
 
 
 def read_log(folder: Path) -> bytes:
@@ -62,151 +55,92 @@ def follow(record: dict[str, Json], log: bytes) -> int:
             event = json.loads(line)
             at = float(event["at"])
             if "run" in event:
-                changed = {**record, **event["run"], "stages": []}
-                if not is_record(changed):
-                    raise ValueError("it has no fields of a run")
-                record.update(event["run"])
+                good = is_record({**record, **event["run"], "stages": []})
+                if good:
+                    record.update(event["run"])
             else:
                 place = places[event.pop("stage")]
                 del event["at"]
                 stage = {**record["stages"][place], **_BEFORE, **event}
-                if not is_stage(stage):
-                    raise ValueError("it has no fields of a stage run")
-                record["stages"][place] = stage
+                good = is_stage(stage)
+                if good:
+                    record["stages"][place] = stage
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            good = False
+        if good:
+            record["seconds"] = max(record["seconds"], at)
+        else:
             unread += 1
-            continue
-        record["seconds"] = max(record["seconds"], at)
     record.update(named(record["stages"]))
     return unread
 
 
+def named(stages: Sequence[Mapping[str, Json]]) -> dict[str, list[str]]:
+    """List the recipes and the artifacts that the stage runs of a record name, for gc."""
+    recipes = dict.fromkeys(stage["recipe"] for stage in stages if stage["recipe"])
+    artifacts = dict.fromkeys(name for stage in stages for name in stage["outputs"] if ":" not in name)
+    return {"recipes": list(recipes), "artifacts": list(artifacts)}
+
+
+Types = dict[str, tuple[type, ...]]
+_MAYBE_TEXT = (str, type(None))
+
+RUN: Types = {
+    **dict.fromkeys(("run", "state", "host", "started"), (str,)),
+    **dict.fromkeys(("ended", "report", "cluster", "problem"), _MAYBE_TEXT),
+    **{"pid": (int,), "seconds": (int, float)},
+    **dict.fromkeys(("workflow", "options", "machine", "trust"), (dict,)),
+    **dict.fromkeys(("stages", "datasets", "gone", "spans", "recipes", "artifacts"), (list,)),
+}
+"""What a record has, with the types that it may be of; see `gravel.pipeline.records.record`."""
+
+WORKFLOW: Types = {"name": (str,), "path": (str,), "parameters": (dict,), "matrix": (dict,)}
+
+_MEASURED = ("seconds", "started", "bytes", "bytes_on_disk", "peak_host_bytes", "peak_device_bytes")
+_TEXTS = ("upstream", "outputs", "why", "remarks")
+
+STAGE: Types = {
+    **dict.fromkeys(("key", "entry", "stage", "state"), (str,)),
+    **dict.fromkeys(("recipe", "place", "error", "hint", "log"), _MAYBE_TEXT),
+    **{"coordinates": (dict,), "attempts": (int,)},
+    **dict.fromkeys(_MEASURED, (int, float, type(None))),
+    **dict.fromkeys(("need", "progress"), (dict, type(None))),
+    **dict.fromkeys((*_TEXTS, "spans"), (list,)),
+}
+
 _BEFORE: dict[str, Json] = {
-    "outputs": [],
-    "why": [],
-    "remarks": [],
-    "spans": [],
-    **dict.fromkeys(
-        (
-            "seconds",
-            "started",
-            "recipe",
-            "bytes",
-            "bytes_on_disk",
-            "need",
-            "peak_host_bytes",
-            "peak_device_bytes",
-            "place",
-            "error",
-            "hint",
-            "progress",
-        )
-    ),
+    name: [] if list in types else None
+    for name, types in STAGE.items()
+    if (list in types or type(None) in types) and name not in ("upstream", "log")
 }
 """Fields that a line leaves out if they have these values."""
 
 
-def named(stages: Iterable[dict[str, Json]]) -> dict[str, list[str]]:
-    """List the recipes and the artifacts that the stage runs of a record name, for gc."""
-    recipes: dict[str, None] = {}
-    artifacts: dict[str, None] = {}
-    for stage in stages:
-        if stage["recipe"]:
-            recipes[stage["recipe"]] = None
-        artifacts.update((name, None) for name in stage["outputs"] if ":" not in name)
-    return {"recipes": list(recipes), "artifacts": list(artifacts)}
-
-
-_NUMBER = (int, float)
-_MAYBE_TEXT = (str, type(None))
-_MAYBE_NUMBER = (*_NUMBER, type(None))
-
-RUN: dict[str, tuple[type, ...]] = {
-    "run": (str,),
-    "state": (str,),
-    "pid": (int,),
-    "host": (str,),
-    "started": (str,),
-    "ended": _MAYBE_TEXT,
-    "seconds": _NUMBER,
-    "workflow": (dict,),
-    "options": (dict,),
-    "report": _MAYBE_TEXT,
-    "stages": (list,),
-    "machine": (dict,),
-    "cluster": _MAYBE_TEXT,
-    "problem": _MAYBE_TEXT,
-    "datasets": (list,),
-    "gone": (list,),
-    "trust": (dict,),
-    "spans": (list,),
-    "recipes": (list,),
-    "artifacts": (list,),
-}
-"""What a record has, with the types that it may be of; see `gravel.pipeline.records.record`."""
-
-WORKFLOW: dict[str, tuple[type, ...]] = {
-    "name": (str,),
-    "path": (str,),
-    "parameters": (dict,),
-    "matrix": (dict,),
-}
-
-STAGE: dict[str, tuple[type, ...]] = {
-    "key": (str,),
-    "entry": (str,),
-    "stage": (str,),
-    "upstream": (list,),
-    "coordinates": (dict,),
-    "state": (str,),
-    "seconds": _MAYBE_NUMBER,
-    "started": _MAYBE_NUMBER,
-    "recipe": _MAYBE_TEXT,
-    "outputs": (list,),
-    "bytes": _MAYBE_NUMBER,
-    "need": (dict, type(None)),
-    "peak_host_bytes": _MAYBE_NUMBER,
-    "peak_device_bytes": _MAYBE_NUMBER,
-    "place": _MAYBE_TEXT,
-    "why": (list,),
-    "error": _MAYBE_TEXT,
-    "bytes_on_disk": _MAYBE_NUMBER,
-    "attempts": (int,),
-    "remarks": (list,),
-    "hint": _MAYBE_TEXT,
-    "progress": (dict, type(None)),
-    "log": _MAYBE_TEXT,
-    "spans": (list,),
-}
-_TEXTS = ("upstream", "outputs", "why", "remarks")
-
-
 def is_record(found: Json) -> bool:
     """Say whether a value read from a `run.json` has what a record of a run has, each of its type."""
-    if not (_fits(found, RUN) and _fits(found["workflow"], WORKFLOW)):
-        return False
-    if not all(_are(found[name], str) for name in ("recipes", "artifacts")):
-        return False
-    if not (_are(found["datasets"], dict) and _are(found["workflow"]["matrix"].values(), list)):
-        return False
-    if not (_is_time(found["started"]) and (found["ended"] is None or _is_time(found["ended"]))):
-        return False
-    return all(is_stage(stage) for stage in found["stages"])
+    return (
+        _fits(found, RUN)
+        and _fits(found["workflow"], WORKFLOW)
+        and all(_are(found[name], str) for name in ("recipes", "artifacts"))
+        and _are(found["datasets"], dict)
+        and _are(found["workflow"]["matrix"].values(), list)
+        and _is_time(found["started"])
+        and (found["ended"] is None or _is_time(found["ended"]))
+        and all(is_stage(stage) for stage in found["stages"])
+    )
 
 
 def is_stage(stage: Json) -> bool:
     """Say whether a value has what a record has of a stage run, each of its type."""
-    if not _fits(stage, STAGE):
-        return False
-    need, progress = stage["need"], stage["progress"]
     return (
-        all(_are(stage[name], str) for name in _TEXTS)
-        and (not need or (isinstance(need.get("host"), int) and _are(need.values(), int)))
-        and (not progress or {"done", "total", "unit", "rate"} <= set(progress))
+        _fits(stage, STAGE)
+        and all(_are(stage[name], str) for name in _TEXTS)
+        and (not (need := stage["need"]) or ("host" in need and _are(need.values(), int)))
+        and (not (progress := stage["progress"]) or {"done", "total", "unit", "rate"} <= set(progress))
     )
 
 
-def _fits(found: Json, types: Mapping[str, tuple[type, ...]]) -> bool:
+def _fits(found: Json, types: Types) -> bool:
     return isinstance(found, dict) and all(isinstance(found.get(name, ...), types[name]) for name in types)
 
 

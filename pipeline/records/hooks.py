@@ -100,10 +100,8 @@ def results_of(record: Mapping[str, Any]) -> str:
 
 def failure_of(record: Mapping[str, Any]) -> str | None:
     """Return what a record says went wrong."""
-    for stage in record["stages"]:
-        if stage["state"] == "failed":
-            return f"{stage['key']}: {stage['error']}"
-    return record.get("problem") or None
+    failed = (f"{stage['key']}: {stage['error']}" for stage in record["stages"] if stage["state"] == "failed")
+    return next(failed, record.get("problem") or None)
 
 
 @contextmanager
@@ -117,22 +115,22 @@ def run_hooks(
     """
     before = _last_results(root, file) if "change" in hooks else None
     record: dict[str, Any] = {}
-    events: list[Event] = []
+    events: tuple[Event, ...] = ()
     problem = None
     try:
         yield record.update
         if record.get("state") == "failed":
-            events, problem = ["failure"], failure_of(record)
+            events, problem = ("failure",), failure_of(record)
         elif record.get("state") == "done":
-            events = ["change", "success"] if results_of(record) != before else ["success"]
+            events = ("change", "success") if results_of(record) != before else ("success",)
     except Exception as error:
-        events, problem = ["failure"], hidden_in_text(str(error))
+        events, problem = ("failure",), hidden_in_text(str(error))
         raise
     finally:
+        whole = {"run": record or None, "problem": problem, "schedule": None, "claim": None}
         for event in events:
             if event in hooks:
-                payload = {"event": event, "run": record or None, "problem": problem}
-                went_wrong = call(hooks[event], payload | {"schedule": None, "claim": None}, file.parent)
+                went_wrong = call(hooks[event], {"event": event, **whole}, file.parent)
                 if went_wrong is not None:
                     say(f"{event} hook {shown_hook(hooks[event])}: {went_wrong}")
 
@@ -205,7 +203,8 @@ def _post(address: Address, body: bytes, pauses: Sequence[float]) -> str | None:
     if address.authorization is not None:
         headers["Authorization"] = address.authorization
     problem = None
-    for pause in (*pauses, None):
+    for pause in (0.0, *pauses):
+        time.sleep(pause)
         try:
             with urlopen(Request(address.url, body, headers, method="POST"), timeout=WEB_LIMIT):
                 return None
@@ -217,6 +216,4 @@ def _post(address: Address, body: bytes, pauses: Sequence[float]) -> str | None:
         except (OSError, ValueError) as error:
             reason = str(getattr(error, "reason", None) or error)
             problem = f"it cannot be reached: {address.without_secrets(reason)}"
-        if pause is not None:
-            time.sleep(pause)
     return problem

@@ -34,17 +34,11 @@ def read_run(folder: Path) -> dict[str, Json] | None:
     A record that says "running" while its process is gone is returned as "interrupted". `unread` counts the
     lines of its log that cannot be read, if there are any.
     """
-    try:
-        with _open_record(folder) as file:
-            record: dict[str, Json] = json.loads(read_whole(file).decode())
-    except (GravelError, OSError, ValueError, RecursionError):
+    record = _read_record(folder)
+    if record is None or not is_record(record) or is_newer(record):
         return None
-    if not is_record(record) or is_newer(record):
-        return None
-    if record["state"] == "running":
-        unread = follow(record, read_log(folder))
-        if unread:
-            record["unread"] = unread
+    if record["state"] == "running" and (unread := follow(record, read_log(folder))):
+        record["unread"] = unread
     if record["state"] == "running" and not still_runs(record):
         record["state"] = "interrupted"
         for stage in record["stages"]:
@@ -72,12 +66,18 @@ def read_head(folder: Path) -> dict[str, Json] | None:
 
 def format_of(folder: Path) -> int:
     """Return the format that a run's record states, 0 if there is none that says so."""
+    found = (_read_record(folder) or {}).get("format")
+    return found if isinstance(found, int) else 0
+
+
+def _read_record(folder: Path) -> dict[str, Json] | None:
+    """Return what a run's `run.json` holds, whatever that is, or None if it cannot be read."""
     try:
         with _open_record(folder) as file:
-            found = json.loads(read_whole(file).decode()).get("format")
-    except (GravelError, OSError, ValueError, RecursionError, AttributeError):
-        return 0
-    return found if isinstance(found, int) else 0
+            found = json.loads(read_whole(file).decode())
+    except (GravelError, OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _open_record(folder: Path) -> BinaryIO:
@@ -91,30 +91,25 @@ def still_runs(record: dict[str, Json]) -> bool:
     if record.get("host") != os.uname().nodename:
         return True
     try:
-        os.kill(int(record["pid"]), 0)
+        os.kill(record["pid"], 0)
+        # A later process may have got the same id.
+        words = Path(f"/proc/{record['pid']}/cmdline").read_bytes().lower()
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
-    # A later process may have got the same id.
-    try:
-        words = Path(f"/proc/{record['pid']}/cmdline").read_bytes().lower()
     except OSError:
         return True
-    return b"python" in words or b"gravel" in words or b"pytest" in words
+    return any(name in words for name in (b"python", b"gravel", b"pytest"))
 
 
 def run_folders(root: Path) -> list[Path]:
     """Return the folders of all runs, the newest first."""
     folder = root / RUNS
-    found = []
-    try:
+    written: dict[str, int] = {}
+    with suppress(OSError):
         for name in os.listdir(folder):  # noqa: PTH208 (names are all that is wanted)
             with suppress(OSError):
-                found.append((os.stat(f"{folder}/{name}/{RUN_RECORD}").st_mtime_ns, name))  # noqa: PTH116
-    except OSError:
-        return []
-    return [folder / name for _, name in sorted(found, key=lambda each: each[0], reverse=True)]
+                written[name] = os.stat(f"{folder}/{name}/{RUN_RECORD}").st_mtime_ns  # noqa: PTH116
+    return [folder / name for name in sorted(written, key=written.__getitem__, reverse=True)]
 
 
 def list_runs(root: Path) -> list[dict[str, Json]]:
@@ -130,11 +125,11 @@ def find_run(root: Path, name: str | None) -> tuple[Path, dict[str, Json]]:
     folders = run_folders(root)
     if not folders:
         raise RequestError(f"no run is on record in {root}", hint="start one with: gravel run FILE")
-    if name in (None, "last"):
+    if name is None or name == "last":
         chosen = folders[:1]
     else:
-        chosen = [folder for folder in folders if folder.name == name]
-        chosen = chosen or [folder for folder in folders if str(name) in folder.name]
+        exact = [folder for folder in folders if folder.name == name]
+        chosen = exact or [folder for folder in folders if name in folder.name]
     if len(chosen) != 1:
         found = f"{len(chosen)} runs fit {name!r}" if chosen else f"there is no run {name!r}"
         raise RequestError(found, hint="gravel runs lists them; `last` is the newest")
@@ -158,8 +153,7 @@ def stage_log(folder: Path, record: dict[str, Json], stage: str) -> Path:
     """
     stages = record["stages"]
     keys = [entry["key"] for entry in stages]
-    chosen = [key for key in keys if key == stage]
-    chosen = chosen or [entry["key"] for entry in stages if entry["entry"] == stage]
+    chosen = [stage] if stage in keys else [entry["key"] for entry in stages if entry["entry"] == stage]
     if len(chosen) == 1:
         return folder / LOGS / log_name(chosen[0])
     if chosen:
@@ -175,14 +169,11 @@ def last_report(root: Path, workflow_path: str, recipes: Collection[str]) -> str
     """Return the newest report of a workflow file's run of the same recipes that is still there."""
     for folder in run_folders(root):
         page = folder / PAGE
-        if (
-            stated(root, run_path(folder.name, PAGE)) is None
-            or not is_own(root, folder)
-            or not is_own(root, page)
-        ):
+        there = stated(root, run_path(folder.name, PAGE)) is not None
+        if not (there and is_own(root, folder) and is_own(root, page)):
             continue
         record = read_head(folder) or read_run(folder)
-        if record is None or record["workflow"].get("path") != workflow_path:
+        if record is None or record["workflow"]["path"] != workflow_path:
             continue
         if set(record["recipes"]) == set(recipes):
             return str(page)
@@ -213,15 +204,13 @@ def last_failures(root: Path, workflow: str | Path) -> Failures:
                 hint="gravel status shows it; run --failed when it has ended",
             )
         keys = tuple(stage["key"] for stage in record["stages"] if stage["state"] == "failed")
-        return Failures(record["run"], keys, record["workflow"].get("parameters") or {})
+        return Failures(record["run"], keys, record["workflow"]["parameters"])
     raise RequestError(f"no run of {workflow} is on record in {root}", hint="leave --failed out")
 
 
 def is_of(workflow: Mapping[str, Json], path: Path) -> bool:
     """Say whether a run is of a workflow file, as its record describes the workflow."""
-    if workflow.get("file") is not None:
-        return bool(workflow["file"] == str(path.absolute()))
-    return bool(workflow.get("path") == str(path))  # written before records named the whole path
+    return bool(workflow.get("file") == str(path.absolute()))
 
 
 MAX_NOTES = 12
@@ -230,21 +219,19 @@ MAX_NOTES = 12
 
 def reading_notes(record: Mapping[str, Any], cache: Cache) -> list[str]:
     """List what ingest says of its files, and how many edges are left out where there is one graph."""
-    readers = [stage for stage in record["stages"] if stage["stage"] == "ingest" and stage.get("remarks")]
+    readers = [stage for stage in record["stages"] if stage["stage"] == "ingest" and stage["remarks"]]
     notes = [remark for stage in readers for remark in stage["remarks"]]
     if len(readers) == 1:
         notes += _left_out(record, cache)
-    more = len(notes) - MAX_NOTES
-    return (
-        notes
-        if more <= 0
-        else [*notes[:MAX_NOTES], f"and {more:,} more notes, which stand with the stage runs"]
-    )
+    if len(notes) > MAX_NOTES:
+        more = f"and {len(notes) - MAX_NOTES:,} more notes, which stand with the stage runs"
+        notes[MAX_NOTES:] = [more]
+    return notes
 
 
 def _left_out(record: Mapping[str, Any], cache: Cache) -> list[str]:
-    outputs = [name for stage in record["stages"] for name in stage.get("outputs", ())]
-    found = [each for name in dict.fromkeys(outputs) if (each := cache.find(name)) is not None]
+    outputs = dict.fromkeys(name for stage in record["stages"] for name in stage["outputs"])
+    found = [each for name in outputs if (each := cache.find(name)) is not None]
     lists = [each for each in found if each.kind == "EdgeList"]
     graphs = [each for each in found if each.kind == "Graph"]
     if len(lists) != 1 or len(graphs) != 1 or graphs[0].attributes["loop_count"]:

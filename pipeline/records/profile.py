@@ -32,9 +32,6 @@ class Spans:
     @contextmanager
     def take(self, what: str, size: int = 0) -> Iterator[None]:
         """Measure the block."""
-        if not self._kept:
-            yield
-            return
         began, clock = time.time(), time.perf_counter()
         try:
             yield
@@ -44,8 +41,7 @@ class Spans:
     def add(self, what: str, began: float, seconds: float, size: int = 0) -> None:
         """Add a span that was measured elsewhere."""
         if self._kept and seconds > 0:
-            span = {"what": what, "began": began, "seconds": round(seconds, 6), "bytes": size}
-            self.taken.append(span)
+            self.taken.append({"what": what, "began": began, "seconds": round(seconds, 6), "bytes": size})
 
 
 @dataclass(frozen=True)
@@ -66,12 +62,11 @@ class WholeRun:
 
 def whole_run(record: Mapping[str, Json]) -> WholeRun | None:
     """Return what a profiled run spent its time on; None if it computed nothing, or was not profiled."""
-    spans = record.get("spans") or []
-    computed = [stage for stage in record["stages"] if stage["state"] == "computed" and stage["started"]]
+    spans, computed = record.get("spans"), _computed(record)
     if not spans or not computed:
         return None
-    first = min(float(stage["started"]) for stage in computed)
-    last = max(float(stage["started"] + stage["seconds"]) for stage in computed)
+    first = float(computed[0]["started"])
+    last = max(map(_ended, computed))
     began = min(float(span["began"]) for span in spans)
     ended = max(last, *(float(span["began"] + span["seconds"]) for span in spans))
     own = [span for span in spans if span["what"] not in BESIDE]
@@ -111,7 +106,7 @@ class Profile:
     by_what: Mapping[str, float]
     bytes: int
     on_disk: int
-    other: float = 0.0
+    other: float
 
     @property
     def write_rate(self) -> float | None:
@@ -122,43 +117,34 @@ class Profile:
 
 def profiles(record: Mapping[str, Json]) -> list[Profile]:
     """Return the profile of each stage run that was computed, in the order in which they began."""
-    stages = {stage["key"]: stage for stage in record["stages"]}
-    began = min((stage["started"] for stage in stages.values() if stage["started"]), default=0.0)
+    computed = _computed(record)
+    ended = {stage["key"]: _ended(stage) for stage in computed}
+    began = min((stage["started"] for stage in record["stages"] if stage["started"]), default=0.0)
     found = []
-    for stage in sorted(_computed(record), key=lambda each: float(each["started"])):
+    for stage in computed:
         by_what = dict.fromkeys(WHAT, 0.0)
-        for span in stage.get("spans", ()):
+        measured = 0.0
+        for span in stage["spans"]:
             by_what[span["what"]] += span["seconds"]
             if span["what"] == "compile":
                 by_what["compute"] -= span["seconds"]
-        ended = stage["started"] + stage["seconds"]
-        own = [span for span in stage.get("spans", ()) if span["what"] != "compile"]
-        measured = sum(span["seconds"] for span in own if span["began"] < ended)
-        other = max(0.0, stage["seconds"] - measured)
+            elif span["began"] < ended[stage["key"]]:
+                measured += span["seconds"]
         by_what["compute"] = max(0.0, by_what["compute"])  # threads may have compiled side by side
-        ready = [_ended(stages[key]) for key in stage["upstream"] if key in stages]
-        waited = max(0.0, stage["started"] - max([began, *ready]))
-        found.append(
-            Profile(
-                stage["key"],
-                stage["seconds"],
-                waited,
-                by_what,
-                stage["bytes"] or 0,
-                stage["bytes_on_disk"] or 0,
-                other,
-            )
-        )
+        waited = stage["started"] - max([began, *(ended.get(key, 0.0) for key in stage["upstream"])])
+        sizes = stage["bytes"] or 0, stage["bytes_on_disk"] or 0
+        other = max(0.0, stage["seconds"] - measured)
+        found.append(Profile(stage["key"], stage["seconds"], max(0.0, waited), by_what, *sizes, other))
     return found
 
 
-def _computed(record: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
-    return (stage for stage in record["stages"] if stage["state"] == "computed" and stage["started"])
+def _computed(record: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """Return the stage runs that were computed, in the order in which they began."""
+    found = [stage for stage in record["stages"] if stage["state"] == "computed" and stage["started"]]
+    return sorted(found, key=lambda stage: float(stage["started"]))
 
 
 def _ended(stage: Mapping[str, Json]) -> float:
-    if stage["state"] != "computed" or not stage["started"]:
-        return 0.0
     return float(stage["started"] + stage["seconds"])
 
 
@@ -167,35 +153,27 @@ def chrome_trace(record: Mapping[str, Json]) -> dict[str, Json]:
     events: list[Json] = []
     for span in record.get("spans") or ():
         row = span["what"] if span["what"] in BESIDE else "run"
-        events.append(_event(span["what"], "run", span["began"], span["seconds"], "gravel", row))
+        events.append(_event(span["what"], "run", span, "gravel", row))
     behind: list[tuple[Mapping[str, Json], str, str]] = []
     for stage in _computed(record):
         place = stage["place"] or "here"
-        events.append(_event(stage["key"], "stage", stage["started"], stage["seconds"], place, "stages"))
-        for span in stage.get("spans", ()):
+        whole = {"began": stage["started"], "seconds": stage["seconds"]}
+        events.append(_event(stage["key"], "stage", whole, place, "stages"))
+        for span in stage["spans"]:
             name = f"{stage['key']}: {span['what']}"
             if span["what"] == "write":
                 behind.append((span, name, place))
-                continue
-            events.append(_event(name, span["what"], span["began"], span["seconds"], place, "stages"))
-    free: dict[
-        tuple[str, int], float
-    ] = {}  # when a row of a place is free again: results are written side by side
+            else:
+                events.append(_event(name, span["what"], span, place, "stages"))
+    # Results are written side by side: when a row of a place is free again.
+    free: dict[tuple[str, int], float] = {}
     for span, name, place in sorted(behind, key=lambda each: float(each[0]["began"])):
         number = next(row for row in count(1) if free.get((place, row), 0.0) <= span["began"])
         free[place, number] = span["began"] + span["seconds"]
-        row = f"written behind {number}"
-        events.append(_event(name, span["what"], span["began"], span["seconds"], place, row))
+        events.append(_event(name, span["what"], span, place, f"written behind {number}"))
     return {"traceEvents": events, "displayTimeUnit": "ms"}
 
 
-def _event(name: str, kind: str, began: float, seconds: float, place: str, row: str) -> Json:
-    return {
-        "name": name,
-        "cat": kind,
-        "ph": "X",
-        "ts": round(began * 1e6),
-        "dur": round(seconds * 1e6),
-        "pid": place,
-        "tid": row,
-    }
+def _event(name: str, kind: str, span: Mapping[str, Json], place: str, row: str) -> Json:
+    times = {"ts": round(span["began"] * 1e6), "dur": round(span["seconds"] * 1e6)}
+    return {"name": name, "cat": kind, "ph": "X", **times, "pid": place, "tid": row}

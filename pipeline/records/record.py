@@ -24,7 +24,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.records.event_log import LOG, EventLog, named
+from gravel.pipeline.records.event_log import append, named
 from gravel.pipeline.store.descriptors import make_folder
 from gravel.pipeline.store.folder import LOGS, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.sharing import keep_own
@@ -145,8 +145,7 @@ class RunRecord:
     ) -> None:
         self.workflow = dict(outline.workflow)
         self.run = new_run_id(self.workflow["name"])
-        self._root = root
-        self.folder = root / RUNS / self.run
+        self._root, self.folder = root, root / RUNS / self.run
         self.state = "running"
         self.cluster: str | None = None
         self.report: str | None = None
@@ -164,7 +163,6 @@ class RunRecord:
         self._ended: float | None = None
         self._changed: dict[str, None] = {}
         self._logged = 0.0
-        self._events = EventLog(self.folder / LOG)
 
     def log_path(self, key: str) -> Path:
         """Return where a stage run's log lies."""
@@ -208,7 +206,7 @@ class RunRecord:
             "gone": self.gone,
             "trust": self.trust,
             "spans": list(self.spans),
-            **named({"recipe": each.recipe, "outputs": each.outputs} for each in self.stages.values()),
+            **named([{"recipe": each.recipe, "outputs": each.outputs} for each in self.stages.values()]),
         }
 
     def end(self, state: str) -> None:
@@ -225,7 +223,7 @@ class RunRecord:
         head = {"run": {"cluster": self.cluster}, "at": at}
         lines = [{"stage": key, "at": at, **self.stages[key].changes()} for key in changed]
         try:
-            self._events.append(_json(line) for line in [head, *lines])
+            append(self.folder, map(_json, [head, *lines]))
         except OSError:
             self._changed = {**changed, **self._changed}  # for the next time
             raise
@@ -236,7 +234,7 @@ class RunRecord:
         if not self.kept:
             return
         self._changed.clear()
-        make_folder(self.folder.parents[1], run_path(self.run))
+        make_folder(self._root, run_path(self.run))
         unfinished = self.folder / f"run.{os.getpid()}.part"
         try:
             with unfinished.open("w", encoding="utf-8") as file:

@@ -92,8 +92,7 @@ class _Writer:
             raise BadFigure(f"its elements lie more than {MAX_DEPTH} deep in each other")
         self._open.append(name)
         kept = [f' {key}="{escape(value)}"' for key, value in attributes.items() if _keeps(name, key, value)]
-        style = _kept_style(attributes.get("style", ""))
-        if style:
+        if style := _kept_style(attributes.get("style", "")):
             kept.append(f' style="{escape(style)}"')
         self.parts.append(f"<{name}{''.join(kept)}>")
 
@@ -105,11 +104,9 @@ class _Writer:
         self.parts.append(f"</{name}>")
 
     def text(self, data: str) -> None:
-        if self._left_out:
-            return
-        if self._open and self._open[-1] in TEXT_ELEMENTS:
+        if self._left_out == 0 and self._open and self._open[-1] in TEXT_ELEMENTS:
             self.parts.append(escape(data, quote=False))
-        elif not data.strip():
+        elif self._left_out == 0 and not data.strip():
             self.parts.append(" ")
 
 
@@ -122,12 +119,9 @@ def _keeps(element: str, name: str, value: str) -> bool:
         return element == "use" and _WITHIN.fullmatch(value) is not None
     if name in ("aria-label", "role"):
         return True
-    return name in ATTRIBUTES and (_VALUE.fullmatch(value) or _plain(value)) is not None
-
-
-def _plain(value: str) -> re.Match[str] | None:
-    """Match coordinates and transformations: anything in brackets but an address."""
-    return None if "url" in value.lower() else _NUMBERS.fullmatch(value)
+    # Coordinates and transformations have anything in brackets but an address.
+    plain = "url" not in value.lower() and _NUMBERS.fullmatch(value)
+    return name in ATTRIBUTES and bool(plain or _VALUE.fullmatch(value))
 
 
 def _kept_style(style: str) -> str:
@@ -149,55 +143,47 @@ VERDICTS = ("passed", "FAILED", "not verified")
 
 def checked(attributes: Mapping[str, Json]) -> tuple[str, list[dict[str, Json]]]:
     """Return the title and the sections of a report as a page can show them."""
-    title, sections = attributes.get("title"), attributes.get("sections")
-    if not isinstance(sections, list):
-        sections = [None]
-    return str(title or "Report"), [_section(section) for section in sections]
+    sections = attributes.get("sections")
+    title = str(attributes.get("title") or "Report")
+    return title, [_section(section) for section in (sections if isinstance(sections, list) else [None])]
 
 
 def _section(section: Json) -> dict[str, Json]:
     if not isinstance(section, Mapping):
         return _nothing("A section", "it is not what a report holds")
-    head = {"title": str(section.get("title", "")), "about": str(section.get("about") or "")}
-    part = section.get("part")
+    kind, title, part = section.get("kind"), str(section.get("title", "")), section.get("part")
+    head = {"title": title, "about": str(section.get("about") or "")}
     head["part"] = part if part in PARTS else "results"
-    if section.get("kind") == "answer":
+    if kind == "answer":
         return {"kind": "answer", **head, "part": "answer", **_facts(section)}
-    if section.get("kind") == "figure" and "chart" in section:
+    if kind == "figure" and "chart" in section:
         try:
             chart = Chart.model_validate(section["chart"])
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"][:6])
-            return _nothing(head["title"], f"its chart cannot be shown: {where}: {first['msg']}")
+            return _nothing(title, f"its chart cannot be shown: {where}: {first['msg']}")
         kept = {name: value for name, value in section.items() if name != "svg"}
         return {**kept, **head, "chart": chart.model_dump(mode="json", exclude_defaults=True)}
-    if section.get("kind") == "figure":
+    if kind == "figure":
         try:
             return {**section, **head, "svg": clean_figure(str(section.get("svg", "")))}
         except BadFigure as error:
-            return _nothing(head["title"], f"its figure cannot be shown: {error}")
-    if section.get("kind") == "table" and _is_table(section.get("columns"), section.get("rows")):
+            return _nothing(title, f"its figure cannot be shown: {error}")
+    if kind == "table" and _is_table(section.get("columns"), section.get("rows")):
         return {**section, **head}
-    return _nothing(head["title"], "it is neither a figure nor a table")
+    return _nothing(title, "it is neither a figure nor a table")
 
 
 def _facts(section: Mapping[str, Json]) -> dict[str, Json]:
-    facts = section.get("facts")
-    pairs = facts if isinstance(facts, list) else []
-    return {
-        "verdict": next((each for each in VERDICTS if each == section.get("verdict")), ""),
-        "facts": [
-            [str(pair[0]), _pieces(pair[1])] for pair in pairs if isinstance(pair, list) and len(pair) == 2
-        ],
-    }
-
-
-def _pieces(text: Json) -> Json:
-    """Return the text of a fact, or its pieces where it names vertices."""
-    if isinstance(text, list) and all(_is_cell(piece) for piece in text):
-        return text
-    return str(text)
+    """Return the verdict and the facts of an answer: each a text, or pieces where it names vertices."""
+    verdict, given, facts = section.get("verdict"), section.get("facts"), []
+    for pair in given if isinstance(given, list) else ():
+        if isinstance(pair, list) and len(pair) == 2:
+            name, text = pair
+            pieces = isinstance(text, list) and all(map(_is_cell, text))
+            facts.append([str(name), text if pieces else str(text)])
+    return {"verdict": verdict if verdict in VERDICTS else "", "facts": facts}
 
 
 def _nothing(title: str, problem: str) -> dict[str, Json]:
@@ -211,8 +197,9 @@ def _is_table(columns: Json, rows: Json) -> bool:
         and bool(columns)
         and all(isinstance(column, str) for column in columns)
         and isinstance(rows, list)
-        and all(isinstance(row, list) and len(row) == len(columns) for row in rows)
-        and all(_is_cell(cell) for row in rows for cell in row)
+        and all(
+            isinstance(row, list) and len(row) == len(columns) and all(map(_is_cell, row)) for row in rows
+        )
     )
 
 

@@ -15,6 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.report.parts import DONE
 from gravel.stages.graph500_parameters import EDGE_FACTOR, KEYS
 from gravel.stages.sections.graph500.block import UNKNOWN, Run, fields, lines, run_of
 from gravel.stages.sections.graph500.rules import told_rules
@@ -61,21 +62,18 @@ def graph500_blocks(record: Mapping[str, Json], cache: Cache, only: str | None =
         )
     blocks: list[Block] = []
     for run in stages.values():
-        if run["stage"] not in ("traverse", "graph500") or only not in (None, run["key"]):
+        if only not in (None, run["key"]):
             continue
-        if run["stage"] == "graph500" and run["state"] == "failed":
-            blocks.append(Block(run["key"], False, [INVALID]))
-        if run["state"] not in ("computed", "cached"):
-            continue
-        if run["stage"] == "graph500":
-            blocks.append(_benchmark(run, cache))
-            continue
-        traversal, measurement = run["outputs"]
-        if traversal.startswith("recipe:"):
-            raise RequestError(f"{run['key']} was not kept", hint="run it with keep: true")
-        measured = cache.describe(measurement).attributes
-        if measured["algorithm"] == "bfs" and measured["searches"]:
-            blocks.append(_block(run, stages, measured, cache))
+        done = run["state"] in DONE
+        if run["stage"] == "graph500" and (done or run["state"] == "failed"):
+            blocks.append(_benchmark(run, cache) if done else Block(run["key"], False, [INVALID]))
+        elif run["stage"] == "traverse" and done:
+            traversal, measurement = run["outputs"]
+            if traversal.startswith("recipe:"):
+                raise RequestError(f"{run['key']} was not kept", hint="run it with keep: true")
+            measured = cache.describe(measurement).attributes
+            if measured["algorithm"] == "bfs" and measured["searches"]:
+                blocks.append(_block(run, stages, measured, cache))
     if not blocks:
         asked = f"stage run {only!r}" if only else "run"
         raise RequestError(
@@ -89,16 +87,15 @@ def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
     """Make the block of a `graph500` stage, which measured all that is in it."""
     one = cast("Measurement", cache.open(run["outputs"][0]))
     found = fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))
-    notes = [f"{rule}: {done}" for rule, done in told_rules(one).items()]
-    notes += [*_cached(run), f"{run['key']}: {one.strategy} on {one.hardware}"]
+    rules = [f"{rule}: {done}" for rule, done in told_rules(one).items()]
+    notes = [*rules, *_cached(run), f"{run['key']}: {one.strategy} on {one.hardware}"]
     return Block(run["key"], True, lines(found), notes)
 
 
 def _cached(run: Mapping[str, Json]) -> list[str]:
     """Say of a cached stage run whose time it tells."""
-    if run["state"] != "cached":
-        return []
-    return [f"{run['key']} was cached: its times are those of the run that made it"]
+    note = f"{run['key']} was cached: its times are those of the run that made it"
+    return [note] if run["state"] == "cached" else []
 
 
 def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, cache: Cache) -> Block:
@@ -112,10 +109,9 @@ def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, 
             f"the searches of {run['key']} end at a depth, and Graph500 searches whole components",
             hint="leave max_depth out",
         )
-    key, searches = run["key"], measured["searches"]
-    notes: list[str] = []
+    key, searches, notes = run["key"], measured["searches"], list[str]()
     checks = [other for other in stages.values() if other["stage"] == "verify" and key in other["upstream"]]
-    verified = [other for other in checks if other["state"] in ("computed", "cached")]
+    verified = [other for other in checks if other["state"] in DONE]
     if any(_failed(other, cache) for other in checks):
         return Block(key, False, [INVALID])
 
@@ -139,17 +135,15 @@ def _block(run: Mapping[str, Json], stages: Mapping[str, Json], measured: Json, 
 
 def _failed(run: Mapping[str, Json], cache: Cache) -> bool:
     """Say whether a verification found a fault; one that ends so fails its stage run, too."""
-    if run["state"] == "failed":
-        return True
-    if run["state"] not in ("computed", "cached"):
-        return False
+    if run["state"] not in DONE:
+        return bool(run["state"] == "failed")
     checks = cache.describe(run["outputs"][0]).attributes["checks"]
     return not all(check["passed"] for check in checks)
 
 
 def _ancestors(key: str, stages: Mapping[str, Json]) -> list[str]:
     found: list[str] = []
-    waiting = list(stages[key]["upstream"])
+    waiting = [*stages[key]["upstream"]]
     while waiting:
         name = waiting.pop()
         if name in stages and name not in found:
@@ -162,11 +156,10 @@ def _size(
     ingest: Mapping[str, Json] | None, measured: Json, cache: Cache, notes: list[str]
 ) -> tuple[int, float, float | None]:
     """Return SCALE, the edge factor, and the seconds of the generator if the graph was generated."""
-    recipe = cache.look_up(ingest["recipe"]) if ingest is not None and ingest.get("recipe") else None
-    source = (recipe.parts["parameters"].get("source") or {}) if recipe is not None else {}
-    rmat = source.get("rmat")
+    recipe = cache.look_up(ingest["recipe"]) if ingest is not None and ingest["recipe"] else None
+    rmat = None if recipe is None else (recipe.parts["parameters"].get("source") or {}).get("rmat")
     if ingest is not None and rmat is not None:
-        if (rmat["a"], rmat["b"], rmat["c"]) != KRONECKER or rmat["edge_factor"] != EDGE_FACTOR:
+        if (rmat["a"], rmat["b"], rmat["c"], rmat["edge_factor"]) != (*KRONECKER, EDGE_FACTOR):
             notes.append(
                 "not the benchmark's generator parameters: it has 0.57, 0.19, 0.19 and edgefactor 16"
             )
@@ -188,22 +181,21 @@ def _edge_counts(
     notes: list[str],
 ) -> list[int]:
     """Count the edges of each search by Graph500's rule, or say by which other one."""
-    outputs = (ingest or {}).get("outputs") or ()
+    outputs = ingest["outputs"] if ingest is not None else ()
     record = cache.find(outputs[0]) if outputs and not outputs[0].startswith("recipe:") else None
     if record is None or record.kind != "EdgeList" or cache.check(record.id) is not None:
-        key = (ingest or {}).get("key")
+        only = f" --only {ingest['key']} --keep {ingest['key']}" if ingest is not None else ""
         notes.append(
             "nedge counts distinct undirected edges, without multiple edges and self-loops that symmetrize "
             "removed: the input list is not in the cache, so Graph500's count is unknown; it is no smaller"
-            + (f"; gravel run FILE --only {key} --keep {key} stores it" if key else "")
+            + (f"; gravel run FILE{only} stores it" if only else "")
         )
         return [int(search["edges"]) for search in searches]
-    traversal = cast("Traversal", cache.open(run["outputs"][0]))
-    edges = cast("EdgeList", cache.open(record.id))
     notes.append(
         "nedge counts the input list's edges in the component, multiple edges and self-loops included"
     )
-    return _count_in_components(traversal, edges)
+    traversal = cast("Traversal", cache.open(run["outputs"][0]))
+    return _count_in_components(traversal, cast("EdgeList", cache.open(record.id)))
 
 
 def _count_in_components(traversal: Traversal, edges: EdgeList) -> list[int]:
@@ -218,18 +210,15 @@ def _count_in_components(traversal: Traversal, edges: EdgeList) -> list[int]:
     counts = []
     for place, source in enumerate(sources):
         # In an undirected graph two searches reach the same vertices if one reaches the other's source.
-        same = next(
-            (row for row in first if source == sources[row] or int(labels[row, source : source + 1][0]) >= 0),
-            None,
-        )
-        if same is None:
+        alike = (row for row in first if source == sources[row] or labels[row, source : source + 1][0] >= 0)
+        same = next(alike, place)
+        if same == place:
             reached = numpy.asarray(labels[place, :]) >= 0
             reached[source] = True
             first[place] = sum(
                 int(numpy.count_nonzero(reached[numpy.asarray(edges.source[low : low + EDGES_AT_ONCE])]))
                 for low in range(0, len(edges.source), EDGES_AT_ONCE)
             )
-            same = place
         counts.append(first[same])
     return counts
 
@@ -244,27 +233,24 @@ def _say_what_differs(
     """Name what an official result would need, and what the numbers hold."""
     searches = measured["searches"]
     names = ", ".join(other["key"] for other in reversed(built)) or "none"
-    notes.append(f"construction_time: the stages {names}, reading and writing included, and the preparation")
     orders = [other["key"] for other in built if other["stage"] == "reorder"]
-    notes.append(
-        "structures from degrees were not built within each search, as the rules ask, but once: "
-        f"{' and '.join([*orders, 'the preparation'])}; a `graph500` stage builds them in each"
-    )
     back = median(search["map_back_milliseconds"] for search in searches)
-    notes.append(
-        f"times end with the labels in the memory that was searched; copying them to the host in the first "
-        f"numbering took {back:.3g} ms more (median)"
-    )
+    notes += [
+        f"construction_time: the stages {names}, reading and writing included, and the preparation",
+        "structures from degrees were not built within each search, as the rules ask, but once: "
+        f"{' and '.join([*orders, 'the preparation'])}; a `graph500` stage builds them in each",
+        "times end with the labels in the memory that was searched; copying them to the host in the first "
+        f"numbering took {back:.3g} ms more (median)",
+    ]
     if len(searches) != KEYS:
         notes.append(f"an official result has {KEYS} searches")
     if any(search["batch"] > 1 for search in searches):
         notes.append("searches ran several at once, each with its share of their time; officially one by one")
     if measured["asked"].get("output") == "distance":
         notes.append("distances alone were made; the benchmark asks for predecessors")
-    if verified:
-        notes.append(
-            "all searches were validated, together: mean_validate is a share, the others are unknown"
-        )
-    else:
-        notes.append("the searches were not validated: let a `verify` stage read them")
+    notes.append(
+        "all searches were validated, together: mean_validate is a share, the others are unknown"
+        if verified
+        else "the searches were not validated: let a `verify` stage read them"
+    )
     notes.append(f"{run['key']}: {measured['strategy']} on {measured['hardware']}")

@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -23,6 +24,8 @@ from gravel.pipeline.workflow.scalars import to_text
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
 
+Json = Any
+
 
 def page_path(folder: Path) -> Path:
     """Return where the page of the run of a folder is to be."""
@@ -36,13 +39,11 @@ def page_path(folder: Path) -> Path:
 def find_page(folder: Path) -> Path | None:
     """Return the page of a run if it is there, this user's, and has a content security policy."""
     page = page_path(folder)
-    try:
+    root = page.parents[2]
+    with suppress(OSError, RequestError):
         if is_own(folder.parents[1], page):
-            root = page.parents[2]
             with open_file(root, page.relative_to(root).as_posix()) as file:
                 return page if META.encode() in file.read(1024) else None
-    except (OSError, RequestError):
-        pass
     return None
 
 
@@ -50,19 +51,16 @@ def put(path: Path, text: Iterable[str]) -> Path:
     """Write a file of a page's, whole, in place of an older one; `text` comes in pieces."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     unfinished = path.with_suffix(f".{os.getpid()}.part")
-    root = path.parents[2]
     try:
         with unfinished.open("w", encoding="utf-8") as file:
-            if path.parent.parent.name == RUNS:
-                keep_own(root, unfinished)
+            if path.parents[1].name == RUNS:
+                keep_own(path.parents[2], unfinished)
             file.writelines(text)
         return unfinished.replace(path)
     except OSError:
         unfinished.unlink(missing_ok=True)
         raise
 
-
-Json = Any
 
 NEAR = 12
 """Runs listed; their records are read whole, at some milliseconds each."""
@@ -80,31 +78,28 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
     mine = _RUN.fullmatch(folder.name)
     if mine is None:
         return []
-    name = mine["workflow"]
-    names = sorted(
-        entry.name
-        for entry in folder.parent.iterdir()
-        if (like := _RUN.fullmatch(entry.name)) is not None and like["workflow"] == name
-    )
+    matches = (_RUN.fullmatch(entry.name) for entry in folder.parent.iterdir())
+    names = sorted(each[0] for each in matches if each and each["workflow"] == mine["workflow"])
     place = names.index(folder.name) if folder.name in names else len(names)
     low = max(0, min(place - NEAR // 2, len(names) - NEAR))
     found = []
     linked = not is_shared(folder.parents[1])
     for each in reversed(names[low : low + NEAR]):
-        its = record if each == folder.name else read_run(folder.parent / each)
+        here = each == folder.name
+        its = record if here else read_run(folder.parent / each)
         if its is None or its["workflow"].get("name") != record["workflow"].get("name"):
             continue
-        there = each != folder.name and (served or (linked and (folder.parent / each / PAGE).exists()))
+        there = not here and (served or (linked and (folder.parent / each / PAGE).exists()))
         found.append(
             {
                 "run": each,
                 "href": f"../{quote(each)}/report.html" if there else None,
-                "here": each == folder.name,
-                "state": its.get("state") or "",
-                "started": str(its.get("started") or ""),
+                "here": here,
+                "state": its.get("state", ""),
+                "started": its.get("started", ""),
                 "seconds": its.get("seconds"),
                 "counts": counts_of(its),
-                "changed": "" if each == folder.name else _changed(its, record),
+                "changed": "" if here else _changed(its, record),
             }
         )
     return found if len(found) > 1 else []
@@ -119,11 +114,8 @@ def _changed(its: Mapping[str, Json], record: Mapping[str, Json]) -> str:
     parts = []
     for part in ("parameters", "matrix"):
         theirs, mine = its["workflow"].get(part) or {}, record["workflow"].get(part) or {}
-        parts += [
-            f"{name}: {to_text(theirs.get(name))}"
-            for name in dict.fromkeys([*mine, *theirs])
-            if theirs.get(name) != mine.get(name)
-        ]
+        names = (name for name in dict.fromkeys([*mine, *theirs]) if theirs.get(name) != mine.get(name))
+        parts += [f"{name}: {to_text(theirs.get(name))}" for name in names]
     return "; ".join(parts)
 
 
@@ -133,20 +125,16 @@ def makers(
     """Return for each cached stage run the run that made it, and the address of that run's page or None."""
     linked = served or not is_shared(folder.parents[1])
     found: dict[str, tuple[str, str | None]] = {}
-    there: dict[str, str | None] = {}
     for run in record["stages"]:
-        made = cache.look_up(run["recipe"]) if run["state"] == "cached" and run.get("recipe") else None
+        made = cache.look_up(run["recipe"]) if run["state"] == "cached" and run["recipe"] else None
         maker = str(made.provenance.get("run") or "") if made is not None else ""
-        if not maker or maker == record["run"]:
-            continue
-        if maker not in there:
-            page = folder.parent / maker / PAGE
-            there[maker] = f"../{quote(maker)}/report.html" if linked and page.exists() else None
-        found[run["key"]] = (maker, there[maker])
+        if maker and maker != record["run"]:
+            there = linked and (folder.parent / maker / PAGE).exists()
+            found[run["key"]] = (maker, f"../{quote(maker)}/report.html" if there else None)
     return found
 
 
 def log_address(folder: Path, run: Mapping[str, Json]) -> str | None:
     """Return the address of a stage run's log, None if it wrote none."""
-    log = run.get("log")
-    return quote(str(log)) if log and (folder / str(log)).is_file() else None
+    log = run["log"]
+    return quote(log) if log and (folder / log).is_file() else None

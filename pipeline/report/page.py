@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -57,18 +57,17 @@ BAR_WIDTH = 6.0
 def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache, *, static: bool = False) -> Path:
     """Write both files where `page_path` says and return the page's path.
 
-    A `static` page has a name of its own, and drawings in the place of charts.
-
     `record` is the run's `run.json`. Report artifacts are read from the cache; each vertex that they name
-    is shown under the id of the input that led to it.
+    is shown under the id of the input that led to it. A `static` page has a name of its own, and drawings in
+    the place of charts.
     """
     reports = report_artifacts(record, cache)
-    body = {"format": 1, "run": dict(record), "reports": reports}
     page = page_path(folder)
     if static:
         return put(page.with_name(STATIC), [page_text(folder, record, reports, cache, static=True)])
     encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
-    put(page.with_suffix(".json"), map(visible, encoder.iterencode(body)))
+    body = encoder.iterencode({"format": 1, "run": dict(record), "reports": reports})
+    put(page.with_suffix(".json"), map(visible, body))
     return put(page, [page_text(folder, record, reports, cache)])
 
 
@@ -85,32 +84,27 @@ def page_text(
 
     A `static` one has drawings by Matplotlib in the place of charts.
     """
-    beside = live is not None or page_path(folder).parent == folder
+    served = live is not None
+    beside = served or page_path(folder).parent == folder
     content = {
-        "relatives": relatives(folder, record, served=live is not None),
-        "runs": _stage_rows(folder, record, makers(folder, record, cache, served=live is not None), beside),
+        "relatives": relatives(folder, record, served=served),
+        "runs": _stage_rows(folder, record, makers(folder, record, cache, served=served), beside),
         "workflow": workflow_picture(record),
         "notes": reading_notes(record, cache),
         "live": live,
         "static": static,
     }
-    for most in ROWS:
+    figures = (each for report in reports for each in report["sections"] if each["kind"] == "figure")
+    pictures = [each for each in figures if each.get("svg") or each.get("chart")]
+    for most in (*ROWS, *ROWS[-1:] * len(pictures)):
         page = visible(_render(record, reports, content, most))
         if len(page.encode()) <= SIZE_LIMIT:
-            return page
-    while len(page.encode()) > SIZE_LIMIT and _drop_last_figure(reports):
-        page = visible(_render(record, reports, content, ROWS[-1]))
+            break
+        if most == ROWS[-1] and pictures:
+            last = pictures.pop()
+            last["svg"], last["chart"] = "", None
+            last["about"] = f"{last['about']} Left out to keep this page small; see report.json."
     return page
-
-
-def _drop_last_figure(reports: Sequence[dict[str, Json]]) -> bool:
-    for report in reversed(reports):
-        for section in reversed(report["sections"]):
-            if section["kind"] == "figure" and (section.get("svg") or section.get("chart")):
-                section["svg"], section["chart"] = "", None
-                section["about"] = f"{section['about']} Left out to keep this page small; see report.json."
-                return True
-    return False
 
 
 def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str, Json]]:
@@ -122,74 +116,50 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
             continue
         attributes = cache.describe(run["outputs"][0]).attributes
         title, sections = checked(attributes)
-        _name_vertices(sections, run, by_key, cache)
+        _name_vertices(sections, run["key"], by_key, cache)
         note_verified_runs(sections, run, record)
         found.append({"key": run["key"], "title": title, "sections": sections})
-    _tell_apart(found)
-    found.sort(key=lambda report: not any(map(_is_wrong, report["sections"])))
-    return [*found, *profile_report(record)]
-
-
-def _is_wrong(section: Mapping[str, Json]) -> bool:
-    return bool(section["kind"] == "answer" and section["verdict"] == "FAILED")
-
-
-def _tell_apart(reports: Sequence[dict[str, Json]]) -> None:
-    """Add to titles that several reports share the place in the matrix that their keys name."""
-    titles = [report["title"] for report in reports]
-    for report in reports:
+    titles = [report["title"] for report in found]
+    for report in found:
+        # Reports that share a title are told apart by their place in the matrix.
         at = report["key"].partition("[")[2].removesuffix("]")
         if at and titles.count(report["title"]) > 1:
             report["title"] += f": {at.replace(',', ', ')}"
+    found.sort(key=lambda report: all(each.get("verdict") != "FAILED" for each in report["sections"]))
+    return [*found, *profile_report(record)]
 
 
 def _name_vertices(
-    sections: Sequence[dict[str, Json]], run: Mapping[str, Json], by_key: Mapping[str, Json], cache: Cache
+    sections: Sequence[dict[str, Json]], key: str, by_key: Mapping[str, Json], cache: Cache
 ) -> None:
     """Replace `{"vertex": i}` by file ids, in a row through the input that its first cell names."""
-    named: dict[str, Any] = {}
+    ids_behind = lru_cache(None)(lambda origin: _ids_behind(origin, by_key, cache))
+
+    def named(piece: Json, origin: str = key) -> Json:
+        if not isinstance(piece, dict):
+            return piece
+        ids = ids_behind(origin)
+        name = ids.one(piece["vertex"]) if ids else piece["vertex"]
+        return name if isinstance(name, int) or len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 1] + "…"
+
     for section in sections:
         if section["kind"] == "answer":
-            section["facts"] = [[fact, _joined(text, run, by_key, cache)] for fact, text in section["facts"]]
-        if section["kind"] != "table":
-            continue
-        rows = []
-        for row in section["rows"]:
-            cells = list(row)
-            for place, cell in enumerate(cells):
-                if isinstance(cell, dict):
-                    origin = str(cells[0]) if str(cells[0]) in by_key else run["key"]
-                    if origin not in named:
-                        named[origin] = _ids_behind(origin, by_key, cache)
-                    ids = named[origin]
-                    cells[place] = _shortened(ids.one(cell["vertex"])) if ids else cell["vertex"]
-            rows.append(cells)
-        section["rows"] = rows
-
-
-def _joined(text: str | list[Json], run: Mapping[str, Json], by_key: Mapping[str, Json], cache: Cache) -> str:
-    """Join the pieces of a fact, with vertices under their ids."""
-    if isinstance(text, str):
-        return text
-    ids = _ids_behind(run["key"], by_key, cache)
-    vertices = [piece["vertex"] if isinstance(piece, dict) else None for piece in text]
-    names = [_shortened(ids.one(each)) if ids and each is not None else each for each in vertices]
-    return "".join(str(piece if name is None else name) for piece, name in zip(text, names, strict=True))
-
-
-def _shortened(name: int | str) -> int | str:
-    return name if isinstance(name, int) or len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 1] + "…"
+            for fact in section["facts"]:
+                if isinstance(fact[1], list):
+                    fact[1] = "".join(str(named(piece)) for piece in fact[1])
+        elif section["kind"] == "table":
+            section["rows"] = [
+                [named(cell, str(row[0]) if str(row[0]) in by_key else key) for cell in row]
+                for row in section["rows"]
+            ]
 
 
 def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
     from gravel.pipeline.export.columns import FileIds
 
     waiting = [key]
-    for name in waiting:
-        run = by_key.get(name)
-        if run is None:
-            continue
-        for output in run.get("outputs") or ():
+    for run in (by_key[name] for name in waiting if name in by_key):
+        for output in run["outputs"]:
             if not output.startswith("recipe:") and cache.describe(output).kind == "VertexIds":
                 return FileIds(cast("VertexIds", cache.open(output)))
         waiting += [upstream for upstream in run["upstream"] if upstream not in waiting]
@@ -202,9 +172,8 @@ def _render(
     # What did not go well is shown first.
     chosen = sorted(content["runs"], key=lambda row: (row["state"] in DONE, severity(row["state"])))[:most]
     keys = {row["key"] for row in chosen}
-    charted = content["live"] is not None or any(
-        section.get("chart") and not content["static"] for report in reports for section in report["sections"]
-    )
+    has_chart = any(section.get("chart") for report in reports for section in report["sections"])
+    charted = content["live"] is not None or (has_chart and not content["static"])
     failures = [run for run in record["stages"] if run.get("error")]
     shown = {
         "policy": page_policy(),
@@ -236,8 +205,8 @@ def _template() -> Template:
     source = (Path(__file__).parent / "template.html").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters["seconds"] = lambda value: "" if value is None else format_seconds(value)
-    environment.filters["with_code"] = _with_code
     environment.filters["bytes"] = lambda value: "" if value is None else format_bytes(value)
+    environment.filters["with_code"] = _with_code
     return environment.from_string(source)
 
 
@@ -270,25 +239,21 @@ def _parts(report: Mapping[str, Json], most: int, static: bool) -> dict[str, Jso
 def _slowest(record: Mapping[str, Json]) -> str:
     """Name the stage run that took longest in this run."""
     timed = [run for run in record["stages"] if run["state"] == "computed" and run["seconds"]]
-    if not timed:
-        return ""
-    longest = max(timed, key=lambda run: run["seconds"])
-    return f"{longest['key']}, {format_seconds(longest['seconds'])}"
+    longest = max(timed, key=lambda run: run["seconds"], default=None)
+    return f"{longest['key']}, {format_seconds(longest['seconds'])}" if longest else ""
 
 
 def _facts(record: Mapping[str, Json]) -> list[tuple[str, list[str]]]:
     """Name facts about the run, each a list of lines."""
     workflow = record["workflow"]
-    axes = {axis: ", ".join(map(to_text, values)) for axis, values in (workflow.get("matrix") or {}).items()}
+    matrix, parameters = workflow.get("matrix") or {}, workflow.get("parameters") or {}
     facts = {
         "workflow file": [str(workflow.get("path", ""))],
         "started": [str(record.get("started", ""))],
         "took": [format_seconds(record["seconds"])],
         "stage runs": [counts_of(record)],
-        "parameters": [
-            f"{name}: {to_text(value)}" for name, value in (workflow.get("parameters") or {}).items()
-        ],
-        "matrix": [f"{axis}: {values}" for axis, values in axes.items()],
+        "parameters": [f"{name}: {to_text(value)}" for name, value in parameters.items()],
+        "matrix": [f"{axis}: {', '.join(map(to_text, values))}" for axis, values in matrix.items()],
     }
     machine = [(str(name), [to_text(value)]) for name, value in (record.get("machine") or {}).items()]
     return [(name, lines) for name, lines in (*facts.items(), *machine) if any(lines)]
@@ -303,7 +268,7 @@ def _stage_rows(
         {
             **run,
             "bar": round(BAR_WIDTH * (run["seconds"] or 0.0) / longest, 2),
-            "why": "; ".join([*run["why"], *run.get("remarks", ())]).replace(":; ", ": "),
+            "why": "; ".join([*run["why"], *run["remarks"]]).replace(":; ", ": "),
             "progress": _progress(run.get("progress")),
             "maker": made.get(run["key"]),
             "log": log_address(folder, run) if beside else None,
@@ -313,21 +278,20 @@ def _stage_rows(
 
 
 def _progress(progress: Mapping[str, Json] | None) -> str:
-    if not progress or not progress.get("total"):
+    if not progress or not progress["total"]:
         return ""
     return f"{100 * progress['done'] / progress['total']:.0f} % of {progress['total']:,} {progress['unit']}"
 
 
 def _prepared(section: Mapping[str, Json], most: int, static: bool) -> dict[str, Json]:
-    if section["kind"] == "figure":
-        return _figure(section, static)
-    return dict(section) if section["kind"] == "answer" else prepared_table(section, most)
-
-
-def _figure(section: Mapping[str, Json], static: bool) -> dict[str, Json]:
-    """Return a figure as the page has it: the data of a chart and its numbers, or a drawing."""
+    """Return a section as the page has it: of a figure the data of a chart and its numbers, or a drawing."""
+    if section["kind"] == "answer":
+        return dict(section)
+    if section["kind"] == "table":
+        return prepared_table(section, most)
     if not section.get("chart"):
-        return dict(section) | {"chart": "", "wide": _width(section["svg"]) > WIDE}
+        width = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+)', section["svg"])
+        return dict(section) | {"chart": "", "wide": width is not None and float(width[1]) > WIDE}
     chart = Chart.model_validate(section["chart"])
     shown = {"numbers": shown_table(chart), "wide": len(chart.panels) > 1, "chart": "", "svg": ""}
     if static:
@@ -335,21 +299,8 @@ def _figure(section: Mapping[str, Json], static: bool) -> dict[str, Json]:
 
         shown["svg"] = inline_svg(chart)
     else:
-        text = json.dumps(_rounded(section["chart"]), ensure_ascii=False, separators=(",", ":"))
+        # Six digits of every number are more than a picture or its table shows.
+        data = json.loads(json.dumps(section["chart"]), parse_float=lambda text: float(f"{float(text):.6g}"))
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         shown["chart"] = text.replace("<", "\\u003c")
     return dict(section) | shown
-
-
-def _rounded(value: Json) -> Json:
-    """Leave six digits of every number: more than a picture or its table shows."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, Mapping):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _width(svg: str) -> float:
-    """Return the width of a picture in points."""
-    found = re.search(r'viewBox="[\d.]+ [\d.]+ ([\d.]+)', svg)
-    return float(found[1]) if found else 0.0

@@ -19,7 +19,6 @@ Json = Any
 DONE = ("computed", "cached")
 UNCHECKED = "not verified"
 
-
 MAX_NAMED = 3
 """Data sets that a headline names; it counts the others."""
 
@@ -27,7 +26,6 @@ MAX_NAMED = 3
 def headline(record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]]) -> str:
     """Say what failed, or how a run stands that has no report; empty where one answers and nothing failed."""
     stages = record["stages"]
-    answered = any(section["kind"] == "answer" for report in reports for section in report["sections"])
     done = sum(run["state"] in DONE for run in stages)
     how = f"{done:,} of {len(stages):,} stage runs are done"
     failed = [run for run in stages if run.get("error")]
@@ -36,13 +34,13 @@ def headline(record: Mapping[str, Json], reports: Sequence[Mapping[str, Json]]) 
     if record.get("state") in ("failed", "interrupted"):
         why = f" ({record['problem']})" if record.get("problem") else ""
         return f"The run {'FAILED' if record['state'] == 'failed' else 'was interrupted'}{why}: {how}."
-    if answered or any(report["sections"] for report in reports):
+    if any(report["sections"] for report in reports):
         return ""
     if record.get("state") == "running":
-        return f"No answer yet: {done:,} of {len(stages):,} stage runs are done."
+        return f"No answer yet: {how}."
     if any(run["stage"] == "report" for run in stages):
-        return f"No answer: {done:,} of {len(stages):,} stage runs are done, the report is not."
-    return f"No report was asked for; {done:,} of {len(stages):,} stage runs are done."
+        return f"No answer: {how}, the report is not."
+    return f"No report was asked for; {how}."
 
 
 def _failure(failed: Sequence[Mapping[str, Json]], datasets: Sequence[Mapping[str, Json]], how: str) -> str:
@@ -70,16 +68,13 @@ def note_verified_runs(
     A `verify` run that is done has passed: one that finds a mistake fails.
     """
     for section in sections:
-        if section["kind"] != "answer" or section["verdict"] != UNCHECKED:
-            continue
-        number = _verified(run, record)
-        if number:
+        unchecked = section["kind"] == "answer" and section["verdict"] == UNCHECKED
+        if unchecked and (number := _verified(run, record)):
             section["verdict"] = "passed"
             section["title"] = section["title"].replace(f" {UNCHECKED}.", " verified.")
             passed = f"Passed: {number:,} verify run{'' if number == 1 else 's'} of this workflow."
-            section["facts"] = [
-                [name, passed if name == "checked" else text] for name, text in section["facts"]
-            ]
+            for fact in section["facts"]:
+                fact[1] = passed if fact[0] == "checked" else fact[1]
 
 
 def _verified(report: Mapping[str, Json], record: Mapping[str, Json]) -> int:
@@ -92,18 +87,15 @@ def _verified(report: Mapping[str, Json], record: Mapping[str, Json]) -> int:
             checks += 1
             for name in run["upstream"]:
                 passed |= {name, *_labels(by_key.get(name))}
-    searches = [
-        by_key[name] for name in report["upstream"] if by_key.get(name, {}).get("stage") == "traverse"
-    ]
-    searches = [each for each in searches if each["state"] in DONE]
+    shown = [by_key[name] for name in report["upstream"] if name in by_key]
+    searches = [each for each in shown if each["stage"] == "traverse" and each["state"] in DONE]
     good = all(each["key"] in passed or passed & set(_labels(each)) for each in searches)
     return checks if searches and good else 0
 
 
 def _labels(run: Mapping[str, Json] | None) -> list[str]:
     """Name what a search found; repetitions of it that found the same labels need no checks of their own."""
-    outputs = (run or {}).get("outputs") or []
-    return outputs[:1] if run is not None and run["stage"] == "traverse" else []
+    return run["outputs"][:1] if run is not None and run["stage"] == "traverse" else []
 
 
 MANY = 24
@@ -113,15 +105,8 @@ SHRUNK = 0.75
 """Share of its size that the picture may shrink to: letters of 9 px."""
 
 URGENCY = (
-    "failed",
-    "running",
-    "interrupted",
-    "skipped",
-    "waiting",
-    "computed",
-    "cached",
-    "not run",
-    "not needed",
+    *("failed", "running", "interrupted", "skipped", "waiting"),
+    *("computed", "cached", "not run", "not needed"),
 )
 """States of stage runs, the most pressing first: that is the state of an entry."""
 
@@ -134,19 +119,11 @@ def workflow_picture(record: Mapping[str, Json]) -> str:
     # Of a run by its key, or of an entry by its name.
     name = "key" if len(stages) <= MANY else "entry"
     name_of = {run["key"]: run[name] for run in stages}
-    boxes = gathered(
-        (
-            (
-                run[name],
-                run["stage"],
-                [name_of[key] for key in run["upstream"] if key in name_of],
-                run["state"],
-            )
-            for run in stages
-        ),
-        URGENCY,
+    drawn = (
+        (run[name], run["stage"], [name_of[key] for key in run["upstream"] if key in name_of], run["state"])
+        for run in stages
     )
-    svg = draw_svg(boxes, f"Stage runs of {record['workflow']['name']}")
+    svg = draw_svg(gathered(drawn, URGENCY), f"Stage runs of {record['workflow']['name']}")
     width = re.search(r'<svg[^>]* width="(\d+)"', svg)
     assert width is not None
     # A page scrolls what would become too small to read, and shrinks the rest to its width.
@@ -178,32 +155,19 @@ def profile_report(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
     if not any(stage.get("spans") for stage in record["stages"]):
         return
     every = profiles(record)
-    longest = sorted(every, key=_length, reverse=True)[:MAX_STAGES]
-    shown = [one for one in every if one in longest]
-    sections = [_chart(shown, len(every)), _results(shown)]
+    length = {one.key: one.waited + one.other + sum(one.by_what.values()) for one in every}
+    longest = sorted(length, key=length.__getitem__, reverse=True)[:MAX_STAGES]
+    shown = [one for one in every if one.key in longest]
     whole = whole_run(record)
-    if whole is not None:
-        sections.insert(1, _whole_chart(whole))
-    yield {"key": KEY, "title": "Profile", "sections": sections}
-
-
-def _length(one: Profile) -> float:
-    return one.waited + one.other + sum(one.by_what.values())
+    charts = [_chart(shown, len(every)), *([] if whole is None else [_whole_chart(whole)])]
+    yield {"key": KEY, "title": "Profile", "sections": [*charts, _results(shown)]}
 
 
 def _chart(shown: list[Profile], count: int) -> dict[str, Json]:
-    series = [
-        RowSeries(name=name, values=tuple(_part(one, what) for one in shown), color=color)
-        for name, what, color in PARTS
-    ]
-    series = [each for each in series if any(each.values)]
-    panel = Rows(
-        of="stage run",
-        names=tuple(one.key for one in shown),
-        axis=Axis(label="seconds", low=0),
-        series=tuple(series),
-        stacked=True,
-    )
+    timed = [(name, tuple(_part(one, what) for one in shown), color) for name, what, color in PARTS]
+    series = tuple(RowSeries(name=name, values=each, color=color) for name, each, color in timed if any(each))
+    names = tuple(one.key for one in shown)
+    panel = Rows(of="stage run", names=names, axis=Axis(label="seconds", low=0), series=series, stacked=True)
     about = (
         "Seconds of each stage run that was computed, in the order in which they began. A stage run waits "
         "for a worker once its inputs are there. Results are written while later stages run. Other is the "
@@ -226,8 +190,8 @@ def _whole_chart(whole: WholeRun) -> dict[str, Json]:
         *parts(whole.after, "other, after the last stage"),
         *((f"{what}, on another thread", seconds, 4) for what, seconds in whole.beside.items()),
     ]
-    names, colors = tuple(name for name, _, _ in rows), tuple(color for _, _, color in rows)
-    values = tuple(round(seconds, 4) for _, seconds, _ in rows)
+    names, seconds, colors = zip(*rows, strict=True)
+    values = tuple(round(each, 4) for each in seconds)
     series = (RowSeries(name="seconds", values=values, colors=colors, in_legend=False),)
     panel = Rows(of="part", names=names, axis=Axis(label="seconds", low=0), series=series)
     about = (
@@ -245,20 +209,10 @@ def _part(one: Profile, what: str) -> float:
 
 def _results(shown: list[Profile]) -> dict[str, Json]:
     mib = 1 << 20
-    rows = [
-        [
-            one.key,
-            round(one.seconds, 4),
-            round(one.bytes / mib, 3),
-            round(one.on_disk / mib, 3),
-            None if one.write_rate is None else round(one.write_rate / mib, 1),
-        ]
-        for one in shown
-    ]
-    return {
-        "kind": "table",
-        "title": "Results and the disk",
-        "about": "",
-        "columns": ["stage run", "seconds", "result MiB", "on disk MiB", "written at MiB/s"],
-        "rows": rows,
-    }
+    rows = []
+    for one in shown:
+        rate = None if one.write_rate is None else round(one.write_rate / mib, 1)
+        sizes = (round(one.bytes / mib, 3), round(one.on_disk / mib, 3))
+        rows.append([one.key, round(one.seconds, 4), *sizes, rate])
+    columns = ["stage run", "seconds", "result MiB", "on disk MiB", "written at MiB/s"]
+    return {"kind": "table", "title": "Results and the disk", "about": "", "columns": columns, "rows": rows}

@@ -10,8 +10,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-_HERE = Path(__file__).parent
-UPLOT = _HERE / "uplot"
+HERE = Path(__file__).parent
 
 PARTS = ("axes", "reading", "plots", "curves", "rows", "cells", "drawing")
 """The parts, of which each uses those before it."""
@@ -20,25 +19,28 @@ PARTS = ("axes", "reading", "plots", "curves", "rows", "cells", "drawing")
 @cache
 def chart_script() -> str:
     """Return the whole script, with the licence of uPlot before its code."""
-    licence = (UPLOT / "LICENSE").read_text(encoding="utf-8").strip()
-    library = (UPLOT / "uPlot.iife.min.js").read_text(encoding="utf-8").strip()
-    own = "\n".join((_HERE / "charts" / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
+    licence, library = _text("uplot/LICENSE").strip(), _text("uplot/uPlot.iife.min.js").strip()
+    own = "\n".join(_text(f"charts/{name}.js") for name in PARTS)
     return f"/*!\n{licence}\n*/\n{library}\n(() => {{\n{own}}})();\n"
 
 
 @cache
 def chart_style() -> str:
     """Return the style sheet of uPlot."""
-    return (UPLOT / "uPlot.min.css").read_text(encoding="utf-8").strip()
+    return _text("uplot/uPlot.min.css").strip()
+
+
+def _text(name: str) -> str:
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 META = '<meta http-equiv="Content-Security-Policy"'
 """How the element begins that holds the policy of a page."""
 
-SCRIPT = (Path(__file__).parent / "follow.js").read_text(encoding="utf-8")
+SCRIPT = _text("follow.js")
 """What a served page runs, to follow its run."""
 
-TABLES = (Path(__file__).parent / "tables.js").read_text(encoding="utf-8")
+TABLES = _text("tables.js")
 """What every page runs, to sort and filter tables."""
 
 

@@ -12,12 +12,13 @@ import json
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
@@ -41,6 +42,8 @@ MAX_LISTED = 100
 """Runs in the list; their records are read whole."""
 
 Answer = tuple[HTTPStatus, str, bytes]
+MISSING: Answer = (HTTPStatus.NOT_FOUND, "text/plain", b"there is no such page\n")
+HTML, JSON = "text/html; charset=utf-8", "application/json"
 
 
 class Pages:
@@ -55,9 +58,8 @@ class Pages:
         """Return a word that changes when a run goes on or is found dead, or when another run begins."""
         record = read_run(folder)
         try:
-            written = max(
-                (folder / name).stat().st_mtime_ns for name in (RUN_RECORD, LOG) if (folder / name).exists()
-            )
+            files = (file for file in (folder / RUN_RECORD, folder / LOG) if file.exists())
+            written = max(file.stat().st_mtime_ns for file in files)
             return f"{written:x}-{folder.parent.stat().st_mtime_ns:x}-{record['state'] if record else ''}"
         except OSError:
             return "gone"
@@ -82,60 +84,42 @@ class Pages:
 
     def answer(self, path: str) -> Answer:
         """Answer a request for a path."""
-        runs = self._cache.root / RUNS
         parts = [unquote(part) for part in path.split("/") if part]
         if not parts:
-            return _html(self._list())
+            return HTTPStatus.OK, HTML, self._list()
         if any(part in (".", "..") or "/" in part or "\\" in part or "\0" in part for part in parts):
-            return _missing()
-        folder = runs / parts[0]
-        if stated(self._cache.root, run_path(parts[0], RUN_RECORD)) is None:
-            return _missing()
-        if parts[1:] == ["version"]:
+            return MISSING
+        run, *rest = parts
+        folder = self._cache.root / RUNS / run
+        if stated(self._cache.root, run_path(run, RUN_RECORD)) is None:
+            return MISSING
+        if rest == ["version"]:
             return HTTPStatus.OK, "text/plain", self.version(folder).encode()
-        if parts[1:] == [PAGE]:
+        if rest == [PAGE]:
             page = self.page(folder)
-            return _missing() if page is None else _html(page)
-        if parts[1:] == ["report.json"]:
-            return self._file(*parts, form="application/json")
-        if parts[1:] == [RUN_RECORD]:
+            return MISSING if page is None else (HTTPStatus.OK, HTML, page)
+        if rest == [RUN_RECORD]:
             record = read_run(folder)
-            if record is None:
-                return _missing()
-            return HTTPStatus.OK, "application/json", json.dumps(record).encode()
-        if len(parts) == 3 and parts[1] == LOGS:
-            return self._file(*parts, form="text/plain; charset=utf-8")
-        return _missing()
-
-    def _file(self, *parts: str, form: str) -> Answer:
-        try:
-            return HTTPStatus.OK, form, read_file(self._cache.root, run_path(*parts), MAX_LOG_BYTES)
-        except (OSError, RequestError):
-            return _missing()
+            return MISSING if record is None else (HTTPStatus.OK, JSON, json.dumps(record).encode())
+        if rest == ["report.json"] or (len(rest) == 2 and rest[0] == LOGS):
+            form = JSON if len(rest) == 1 else "text/plain; charset=utf-8"
+            with suppress(OSError, RequestError):
+                return HTTPStatus.OK, form, read_file(self._cache.root, run_path(*parts), MAX_LOG_BYTES)
+        return MISSING
 
     def _list(self) -> bytes:
-        lines = []
-        for folder in run_folders(self._cache.root)[:MAX_LISTED]:
-            record = read_run(folder)
-            if record is not None:
-                lines.append(
-                    f'<li><a href="{quote(folder.name)}/report.html">{escape(folder.name)}</a> '
-                    f"{escape(str(record.get('state', '')))}: {escape(counts_of(record))}</li>"
-                )
+        lines = [
+            f'<li><a href="{quote(folder.name)}/report.html">{escape(folder.name)}</a> '
+            f"{escape(record['state'])}: {escape(counts_of(record))}</li>"
+            for folder in run_folders(self._cache.root)[:MAX_LISTED]
+            if (record := read_run(folder)) is not None
+        ]
         return (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Runs</title>'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             "<style>:root{color-scheme:light dark}body{font:15px/1.6 system-ui,sans-serif;max-width:60rem;"
             f"margin:1.5rem auto;padding:0 1rem}}</style><h1>Runs</h1><ul>{''.join(lines)}</ul></html>"
         ).encode()
-
-
-def _html(page: bytes) -> Answer:
-    return HTTPStatus.OK, "text/html; charset=utf-8", page
-
-
-def _missing() -> Answer:
-    return HTTPStatus.NOT_FOUND, "text/plain", b"there is no such page\n"
 
 
 class ReportServer(ThreadingHTTPServer):
@@ -169,24 +153,18 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
         sys_version = ""
 
         def do_GET(self) -> None:
-            self._answer(lambda body: self.wfile.write(body))
-
-        def do_HEAD(self) -> None:
-            self._answer(lambda body: None)
-
-        def _answer(self, write: Callable[[bytes], object]) -> None:
-            name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
+            host = self.headers.get("Host", "")
             try:
                 given, slash, rest = urlsplit(self.path).path.removeprefix("/").partition("/")
             except ValueError:  # http://[::1/
                 given, slash, rest = "", "", ""
-            if name not in NAMES:
+            if (host.rpartition(":")[0] or host) not in NAMES:
                 status, form, body = HTTPStatus.FORBIDDEN, "text/plain", b"ask by the name 127.0.0.1\n"
             elif not secrets.compare_digest(given.encode("utf-8", "replace"), token.encode()):
                 refusal = b"ask by the address that gravel report --watch has printed\n"
                 status, form, body = HTTPStatus.FORBIDDEN, "text/plain", refusal
             else:
-                status, form, body = pages.answer(rest) if slash else _missing()
+                status, form, body = pages.answer(rest) if slash else MISSING
             try:
                 self.send_response(status)
                 self.send_header("Content-Type", form)
@@ -195,9 +173,12 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
                 for header, value in served_headers().items():
                     self.send_header(header, value)
                 self.end_headers()
-                write(body)
+                if self.command == "GET":
+                    self.wfile.write(body)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True  # the browser went elsewhere
+
+        do_HEAD = do_GET  # noqa: N815 (so the standard library calls it)
 
         def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
             pass
@@ -205,9 +186,8 @@ def report_server(cache: Cache, port: int = 0) -> ReportServer:
     try:
         server = ReportServer((LOOPBACK, port), Handler)
     except (OSError, OverflowError) as error:
-        raise RequestError(
-            f"port {port} of {LOOPBACK} cannot be served: {error}", hint="choose another with --port"
-        ) from None
+        problem = f"port {port} of {LOOPBACK} cannot be served: {error}"
+        raise RequestError(problem, hint="choose another with --port") from None
     server.token = token
     return server
 
@@ -218,8 +198,6 @@ def redirect_file(address: str) -> Iterator[Path]:
 
     An address in a browser's command line could be read by everybody on the machine.
     """
-    from tempfile import TemporaryDirectory
-
     with TemporaryDirectory(prefix="gravel-report-") as folder:
         page = Path(folder) / PAGE
         page.write_text(

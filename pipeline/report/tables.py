@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gravel.pipeline.progress.tables import NOT_WELL, counts_by_state
-from gravel.stages.charts import Axis, Cells, Chart, Curves, Rows
+from gravel.stages.charts import Cells, Chart, Curves, Rows
 
+Cell = Any
 Json = Any
 
 FEW = 4
@@ -35,7 +37,7 @@ DATA_SET_COLUMNS = {
 """The field of the record that each column shows."""
 
 
-def cell_text(cell: Any, column: str = "") -> str:
+def cell_text(cell: Cell, column: str = "") -> str:
     """Write a table cell: thousands separated, three significant digits, vertex ids and counts untouched."""
     if cell is None:
         return ""
@@ -56,12 +58,8 @@ def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
     columns = [section["columns"][place] for place in shown]
     rows = [[row[place] for place in shown] for row in section["rows"]]
     rows.sort(key=lambda row: min((BAD.index(cell) for cell in row if cell in BAD), default=len(BAD)))
-    numeric = [
-        place
-        for place in range(len(columns))
-        if any(isinstance(row[place], int | float) and not isinstance(row[place], bool) for row in rows)
-        and not any(isinstance(row[place], str) for row in rows)
-    ]
+    types = [{type(row[place]) for row in rows} for place in range(len(columns))]
+    numeric = [place for place, found in enumerate(types) if found & {int, float} and str not in found]
     cells = [
         [
             {
@@ -74,8 +72,7 @@ def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
         for row in rows[:most]
     ]
     if len(rows) > most:
-        left = f"The first {most:,} of {len(rows):,} rows; report.json has all."
-        constants = f"{constants} {left}".strip()
+        constants = f"{constants} {_first(most, rows)}".strip()
     return dict(section) | {
         "columns": columns,
         "numeric": numeric,
@@ -92,7 +89,7 @@ def _shown(section: Mapping[str, Json]) -> tuple[list[int], str]:
     Empty ones go, and in a table of several rows so do those whose cells are all the same, verdicts excepted:
     a page is narrow.
     """
-    rows, shown, constants = section["rows"], [], []
+    rows, shown, constants = section["rows"], list[int](), list[str]()
     for place, column in enumerate(section["columns"]):
         first = rows[0][place] if rows else ""
         same = all(row[place] == first for row in rows)
@@ -100,7 +97,13 @@ def _shown(section: Mapping[str, Json]) -> tuple[list[int], str]:
             shown.append(place)
         elif first not in (None, ""):
             constants.append(f"{column} {cell_text(first, column)}")
-    return (shown, f"In every row: {', '.join(constants)}." if constants else "") if shown else ([0], "")
+    if not shown:
+        return [0], ""
+    return shown, f"In every row: {', '.join(constants)}." if constants else ""
+
+
+def _first(most: int, rows: Sequence[Any]) -> str:
+    return f"The first {most:,} of {len(rows):,} rows; report.json has all."
 
 
 def data_set_tables(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
@@ -112,17 +115,10 @@ def data_set_tables(record: Mapping[str, Json]) -> Iterator[dict[str, Json]]:
     if table:
         gone = [each["location"] for each in record.get("gone") or []]
         about = f"No longer part of the workflow: {', '.join(gone)}." if gone else ""
-        section = {
-            "kind": "table",
-            "title": "Data sets",
-            "about": about,
-            "columns": [*DATA_SET_COLUMNS],
-            "rows": table,
-        }
+        head = {"kind": "table", "title": "Data sets", "about": about}
+        section = {**head, "columns": [*DATA_SET_COLUMNS], "rows": table}
         yield {"key": "", "title": "Data sets", "sections": [section]}
 
-
-Cell = Any
 
 MAX_CELLS = 4_000
 """Cells of a table; of longer ones the first rows are shown."""
@@ -131,14 +127,12 @@ MAX_CELLS = 4_000
 def chart_table(chart: Chart) -> tuple[list[str], list[list[Cell]]]:
     """Return the columns and rows of a chart's numbers; panels of one kind share their columns."""
     named = any(panel.title for panel in chart.panels)
-    columns: list[str] = ["part"] if named else []
-    records: list[dict[str, Cell]] = []
-    for panel in chart.panels:
-        for record in _records(panel):
-            records.append({"part": panel.title, **record} if named else record)
-            for name in record:
-                if name not in columns:
-                    columns.append(name)
+    records = [
+        {"part": panel.title, **record} if named else record
+        for panel in chart.panels
+        for record in _records(panel)
+    ]
+    columns = [*dict.fromkeys(name for record in records for name in record)]
     return columns, [[record.get(name) for name in columns] for record in records]
 
 
@@ -148,19 +142,15 @@ def _records(panel: Curves | Rows | Cells) -> Iterator[dict[str, Cell]]:
     return _of_rows(panel) if isinstance(panel, Rows) else _of_cells(panel)
 
 
-def _name(axis: Axis, other: str) -> str:
-    return axis.label or other
-
-
 def _of_curves(panel: Curves) -> Iterator[dict[str, Cell]]:
     """Give a record for each x, of which a line may have several."""
     found: dict[tuple[float, int], dict[str, Cell]] = {}
-    along = _name(panel.x, "x")
-    names = _own_names([along, *(line.name or _name(panel.y, "value") for line in panel.lines)])[1:]
+    along = panel.x.label or "x"
+    names = _own_names([along, *(line.name or panel.y.label or "value" for line in panel.lines)])[1:]
     for name, line in zip(names, panel.lines, strict=True):
-        times: dict[float, int] = {}
+        times = Counter[float]()
         for place, (x, y) in enumerate(zip(line.x, line.y, strict=True)):
-            times[x] = times.get(x, 0) + 1
+            times[x] += 1
             record = found.setdefault((x, times[x]), {along: x})
             if line.until is not None:
                 record["to"] = line.until[place]
@@ -173,11 +163,11 @@ def _of_curves(panel: Curves) -> Iterator[dict[str, Cell]]:
 def _rules(chart: Chart) -> str:
     """Say where the lines across panels are."""
     found = [
-        f"{panel.title} {rule.name}: {_name(axis, rule.axis)} {cell_text(rule.at)}".strip()
+        f"{panel.title} {rule.name}: "
+        f"{(panel.x if rule.axis == 'x' else panel.y).label or rule.axis} {cell_text(rule.at)}".strip()
         for panel in chart.panels
         if isinstance(panel, Curves)
         for rule in panel.rules
-        for axis in [panel.x if rule.axis == "x" else panel.y]
         if rule.name
     ]
     return f"Lines across: {'; '.join(found)}." if found else ""
@@ -205,10 +195,10 @@ def _of_cells(panel: Cells) -> Iterator[dict[str, Cell]]:
 
 def _own_names(names: Sequence[str]) -> list[str]:
     """Number names that occur again."""
-    seen: dict[str, int] = {}
+    seen = Counter[str]()
     found = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
+        seen[name] += 1
         found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return found
 
@@ -217,7 +207,7 @@ def shown_table(chart: Chart) -> dict[str, Any]:
     """Return the table as texts, and in words how much of it that is."""
     columns, rows = chart_table(chart)
     most = max(1, MAX_CELLS // max(1, len(columns)))
-    left_out = f"The first {most:,} of {len(rows):,} rows; report.json has all." if len(rows) > most else ""
+    left_out = _first(most, rows) if len(rows) > most else ""
     return {
         "columns": columns,
         "words": [any(isinstance(row[place], str) for row in rows) for place in range(len(columns))],

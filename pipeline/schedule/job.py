@@ -32,8 +32,7 @@ class Record:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain data."""
-        data: dict[str, Any] = TypeAdapter(type(self)).dump_python(self, mode="json")
-        return data
+        return dict(TypeAdapter(type(self)).dump_python(self, mode="json"))
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:

@@ -10,6 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -46,21 +47,19 @@ class JobRun:
             state = self.store.state(self.job)
             if state.waiting is None or not self.store.knows(self.job):
                 return None
-            before = self.store.claims(name, state.waiting)[-1:]
-            attempt = 1 + sum(each.attempt for each in before)
+            before = next(iter(self.store.claims(name, state.waiting)[-1:]), None)
+            attempt = 1 if before is None else before.attempt + 1
             claim = Claim(name, state.waiting, attempt, time.time(), os.getpid(), socket.gethostname())
-            if before and before[-1].state == "running":  # its process died before the state named it
-                opened = before[-1]
-            elif before and not before[-1].again:
+            opened: Claim | None = claim
+            if before is not None and before.state == "running":  # its process died before the state named it
+                opened = before
+            elif before is not None and not before.again:
                 self.say(f"{name}: {iso(claim.due)} was run before the clock went back")
                 opened = None
-            elif self.store.claim(claim):
-                opened = claim
-            else:  # another has it, where nothing can be locked
+            elif not self.store.claim(claim):  # another has it, where nothing can be locked
                 return None
-            self.store.write_state(
-                self.job, replace(state, waiting=None, open=None if opened is None else opened.name)
-            )
+            state = replace(state, waiting=None, open=None if opened is None else opened.name)
+            self.store.write_state(self.job, state)
         if opened is claim:
             more = f", attempt {attempt}" if attempt > 1 else ""
             self.say(f"{name}: started the run due at {iso(claim.due)}{more}")
@@ -82,23 +81,53 @@ class JobRun:
         claim = self.store.find_claim(self.job.name, state.open)
         if claim is not None:
             self._close(claim)
-            return
-        self.say(f"{self.job.name}: the record of run {state.open} cannot be read")  # and nowhere else
-        with self.store.lock(self.job.name):
-            self.store.write_state(self.job, replace(self.store.state(self.job), open=None))
+        else:  # what is known of it is nowhere else
+            self.say(f"{self.job.name}: the record of run {state.open} cannot be read")
+            with self.store.lock(self.job.name):
+                self.store.write_state(self.job, replace(self.store.state(self.job), open=None))
 
     def _close(self, claim: Claim) -> None:
         if claim.state == "running":
-            record = find_record(self.store.root, claim)
-            conclude(claim, record, self.store.log(claim), self.job.time_limit)
+            self._conclude(claim, find_record(self.store.root, claim))
             took = "" if claim.seconds is None else f" after {claim.seconds:.1f} s"
-            self.say(
-                f"{claim.job}: the run due at {iso(claim.due)} is {claim.state}{took}"
-                + (f": {claim.problem}" if claim.problem else "")
-            )
+            why = f": {claim.problem}" if claim.problem else ""
+            self.say(f"{claim.job}: the run due at {iso(claim.due)} is {claim.state}{took}{why}")
         if self.store.state(self.job).last != claim.name:
             self._record(claim)
         self._call_hooks(claim)
+
+    def _conclude(self, claim: Claim, record: dict[str, Any] | None) -> None:
+        """Write into a claim how its run ended: from its exit code, its record and its log."""
+        code = claim.exit_code
+        killed = code is None or code < 0
+        state = None if record is None or record["ended"] is None else record["state"]
+        if record is not None:
+            claim.run = record["run"]
+            claim.seconds = claim.seconds or (record["seconds"] if state else None)
+        if code == 0 or (code is None and state == "done"):
+            claim.state, claim.exit_code = "done", 0
+            claim.results = None if record is None else results_of(record)
+        elif claim.stopped == "time limit":
+            limit, how = format_seconds(self.job.time_limit or 0.0), "killed" if killed else "interrupted"
+            claim.state, claim.problem = "timed out", f"its time limit is {limit}; it was {how}"
+        elif claim.stopped is not None or code == INTERRUPTED or (code is None and state == "interrupted"):
+            claim.state, claim.problem = "interrupted", "killed, since it did not stop" if killed else None
+        elif code is None and state is None:
+            claim.state, claim.problem = "lost", f"its process ({claim.pid} on {claim.host}) is gone"
+        elif code is not None and code < 0:
+            claim.state, claim.problem = "failed", f"signal {-code} ended it"
+        else:
+            why = record and failure_of(record)
+            claim.state, claim.problem = "failed", why or self._last_error(claim)
+
+    def _last_error(self, claim: Claim) -> str | None:
+        log = self.store.log(claim).relative_to(self.store.root).as_posix()
+        with suppress(OSError, RequestError):
+            text = read_file(self.store.root, log, MAX_LOG_BYTES).decode("utf-8", "replace")
+            lines = [line for line in text.splitlines() if line.strip()]
+            said = [line for line in lines if "error:" in line] or lines
+            return said[-1].strip()[:500] if said else None
+        return None
 
     def _record(self, claim: Claim) -> None:
         claim.ended = claim.ended or time.time()
@@ -111,23 +140,13 @@ class JobRun:
             if claim.state == "lost" or (claim.state == "interrupted" and claim.stopped == "service"):
                 after = again(state, claim.due, lost + (claim.state == "lost"))
             claim.again = after is not state
-            happened = {
-                "failure": claim.state in FAILURES,
-                "change": claim.changed,
-                "success": claim.state == "done",
-            }
+            done = claim.state == "done"
+            happened = {"failure": claim.state in FAILURES, "change": claim.changed, "success": done}
             claim.owed = [event for event in EVENTS if happened[event] and event in self.job.hooks]
             self.store.write_claim(claim)
-            self.store.write_state(
-                self.job,
-                replace(
-                    after,
-                    open=claim.name if claim.owed else None,
-                    last=claim.name,
-                    results=claim.results if claim.state == "done" else state.results,
-                ),
-            )
-            self.store.prune(self.job.name, {claim.name})
+            after = replace(after, open=claim.name if claim.owed else None, last=claim.name)
+            self.store.write_state(self.job, replace(after, results=claim.results) if done else after)
+            self.store.prune(self.job.name, claim.name)
 
     def _call_hooks(self, claim: Claim) -> None:
         record = find_record(self.store.root, claim) if claim.owed else None
@@ -136,7 +155,7 @@ class JobRun:
             shown, problem = self._call_hook(event, claim, record)
             claim.hooks.append({"event": event, "hook": shown, "problem": problem})
             self.say(f"{claim.job}: {event} hook{shown and f' {shown}'}: {problem or 'called'}")
-            claim.owed = claim.owed[1:]
+            del claim.owed[0]
             with self.store.lock(self.job.name):
                 if self.store.knows(self.job):
                     self.store.write_claim(claim)
@@ -155,32 +174,6 @@ class JobRun:
         return shown_hook(target), call(target, payload, Path(self.job.workflow).parent)
 
 
-def conclude(claim: Claim, record: dict[str, Any] | None, log: Path, limit: float | None) -> None:
-    """Write into a claim how its run ended: from its exit code, if that is known, and its record and log."""
-    code = claim.exit_code
-    killed = code is None or code < 0
-    state = None if record is None or record["ended"] is None else record["state"]
-    if record is not None:
-        claim.run = record["run"]
-        claim.seconds = claim.seconds or (record["seconds"] if state else None)
-    if code == 0 or (code is None and state == "done"):
-        claim.state, claim.exit_code = "done", 0
-        claim.results = None if record is None else results_of(record)
-    elif claim.stopped == "time limit":
-        how = "killed" if killed else "interrupted"
-        claim.state = "timed out"
-        claim.problem = f"its time limit is {format_seconds(limit or 0.0)}; it was {how}"
-    elif claim.stopped is not None or code == INTERRUPTED or (code is None and state == "interrupted"):
-        claim.state = "interrupted"
-        claim.problem = "killed, since it did not stop" if killed else None
-    elif code is None and state is None:
-        claim.state, claim.problem = "lost", f"its process ({claim.pid} on {claim.host}) is gone"
-    elif code is not None and code < 0:
-        claim.state, claim.problem = "failed", f"signal {-code} ended it"
-    else:
-        claim.state, claim.problem = "failed", (record and failure_of(record)) or _last_error(log)
-
-
 def find_record(root: Path, claim: Claim) -> dict[str, Any] | None:
     """Return the record of a claim's run, or None if it made none that can be read."""
     if claim.run is not None:
@@ -197,14 +190,3 @@ def find_record(root: Path, claim: Claim) -> dict[str, Any] | None:
         if record is not None and (record["pid"], record["host"]) == (claim.pid, claim.host):
             return record
     return None
-
-
-def _last_error(log: Path) -> str | None:
-    try:
-        root = log.parents[3]
-        text = read_file(root, log.relative_to(root).as_posix(), MAX_LOG_BYTES)
-    except (OSError, RequestError):
-        return None
-    lines = text.decode("utf-8", "replace").splitlines()
-    errors = [line for line in lines if "error:" in line] or [line for line in lines if line.strip()]
-    return errors[-1].strip()[:500] if errors else None

@@ -7,11 +7,10 @@ Every file is written aside, flushed and then renamed or linked into place. What
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,7 +19,8 @@ from pydantic import ValidationError
 from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.files import config_folder
+from gravel.pipeline.core.files import config_folder, written_aside
+from gravel.pipeline.core.names import suggest
 from gravel.pipeline.records.hooks import EVENTS, Event
 from gravel.pipeline.schedule.job import DueTime, Job, Moment, Record
 from gravel.pipeline.schedule.policy import State
@@ -91,12 +91,9 @@ class JobStore:
 
     def names(self) -> list[str]:
         """Return the names of all jobs, in order."""
-        names = self._files.names("schedules")
-        return [
-            name
-            for name in names
-            if (self.root / SCHEDULES / name / "job.json").exists() and self._is_own(name)
-        ]
+        folder = self.root / SCHEDULES
+        names = self._files.names(SCHEDULES)
+        return [name for name in names if (folder / name / "job.json").exists() and self._is_own(name)]
 
     def _is_own(self, name: str) -> bool:
         """Say whether a job is the user's: one of another member of a shared cache would run their code."""
@@ -106,9 +103,8 @@ class JobStore:
         """Put a job on record; raises RequestError if the name is taken."""
         if not self._is_own(job.name):
             maker = user_name((self.root / SCHEDULES / job.name).stat().st_uid)
-            raise RequestError(
-                f"{maker} has a schedule {job.name!r} in this cache", hint="choose another --name"
-            )
+            problem = f"{maker} has a schedule {job.name!r} in this cache"
+            raise RequestError(problem, hint="choose another --name")
         if not self._files.create(f"{SCHEDULES}/{job.name}/job.json", _pack(job)):
             known = self.find(job.name)
             what = f"; it runs {known.workflow} at {known.cron!r}" if known else ""
@@ -125,8 +121,6 @@ class JobStore:
         """Return a job; raises RequestError, with the nearest name, if there is none."""
         job = self.find(name)
         if job is None:
-            from gravel.pipeline.core.names import suggest
-
             hint = suggest(name, self.names(), "schedule")
             raise RequestError(f"there is no schedule {name!r}", hint=hint)
         return job
@@ -141,8 +135,7 @@ class JobStore:
         aside = f"{SCHEDULES}/.removed-{uuid.uuid4().hex}"
         with self.lock(name):
             self._files.move(f"{SCHEDULES}/{name}", aside)
-        with storage_errors(self.root):
-            shutil.rmtree(self.root / aside, ignore_errors=True)
+        shutil.rmtree(self.root / aside, ignore_errors=True)
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold a job's lock, for the moment that a change takes; a dead holder's is free."""
@@ -190,12 +183,9 @@ class JobStore:
 
     def find_claim(self, name: str, claim: str | None) -> Claim | None:
         """Return a claim by its file name, or None if there is none, or it is not there or damaged."""
-        if claim is None:
-            return None
-        try:
-            return self._read(f"{SCHEDULES}/{name}/claims/{claim}.json", Claim)
-        except GravelError:
-            return None
+        with suppress(GravelError):
+            return None if claim is None else self._read(f"{SCHEDULES}/{name}/claims/{claim}.json", Claim)
+        return None
 
     def claims(self, name: str, due: int | None = None) -> list[Claim]:
         """Return the claims of a job (of one due time), in order."""
@@ -204,11 +194,11 @@ class JobStore:
         found = (self.find_claim(name, each[:-5]) for each in names if each.startswith(start))
         return sorted((each for each in found if each), key=lambda each: (each.due, each.attempt))
 
-    def prune(self, name: str, keep: set[str]) -> None:
-        """Remove the oldest claims, with their logs, of more than `KEPT_CLAIMS`."""
+    def prune(self, name: str, keep: str) -> None:
+        """Remove the oldest claims but one, with their logs, of more than `KEPT_CLAIMS`."""
         names = [each[:-5] for each in self._files.names(f"{SCHEDULES}/{name}/claims", ".json")]
-        for old in names[: max(0, len(names) - KEPT_CLAIMS)]:
-            if old not in keep:
+        for old in names[:-KEPT_CLAIMS]:
+            if old != keep:
                 self._files.remove(f"{SCHEDULES}/{name}/claims/{old}.json")
                 self._files.remove(f"{SCHEDULES}/{name}/claims/{old}.log")
 
@@ -218,9 +208,9 @@ class JobStore:
         for aside in folder.glob(".removed-*"):
             shutil.rmtree(aside, ignore_errors=True)
         for name in self.names():
-            for place in (f"{SCHEDULES}/{name}", f"{SCHEDULES}/{name}/claims"):
-                for leaving in self._files.leavings(place):
-                    self._files.remove(leaving)
+            folders = (f"{SCHEDULES}/{name}", f"{SCHEDULES}/{name}/claims")
+            for leaving in (each for place in folders for each in self._files.leavings(place)):
+                self._files.remove(leaving)
 
     def _read(self, name: str, kind: type[Kind]) -> Kind | None:
         found = self._files.read(name)
@@ -228,8 +218,7 @@ class JobStore:
             return None
         try:
             data = json.loads(found[0])
-            gone = [key for key in ("catch_up", "overlap") if key in data]
-            if gone:
+            if gone := [key for key in ("catch_up", "overlap") if key in data]:
                 raise ValueError(f"{' and '.join(gone)} cannot be chosen any more: {INSTEAD}")
             if data.pop("format", None) != FORMAT:
                 raise ValueError("it is of another version of gravel")
@@ -261,10 +250,8 @@ def save_hooks(job: Job, root: Path, hooks: Mapping[Event, str]) -> None:
     make_config_folder()
     file.parent.mkdir(mode=0o700, exist_ok=True)
     body = {"format": HOOKS_FORMAT, "cache": str(root), "schedule": job.name, "hooks": dict(hooks)}
-    unfinished = file.with_suffix(f".{os.getpid()}.part")
-    unfinished.write_text(json.dumps(body, indent=1) + "\n", encoding="utf-8")
-    unfinished.chmod(0o600)
-    unfinished.replace(file)
+    with written_aside(file, f"{json.dumps(body, indent=1)}\n".encode(), 0o600) as unfinished:
+        unfinished.replace(file)
 
 
 def load_hooks(job: Job) -> dict[Event, str]:

@@ -27,15 +27,12 @@ def describe(store: JobStore, job: Job, now: float, *, history: int = 0, ahead: 
     With `history`, also so many `runs`, the newest first. Times are UTC.
     """
     state = store.state(job)
-    asked = job.to_json() | {
+    start = next_start(job, state, now)
+    description = job.to_json() | {
         "created": iso(job.created),
         "settings": [hidden_in_text(text) for text in job.settings],
         "arguments": [hidden_in_text(text) for text in job.arguments],
         **_hooks(job),
-    }
-    start = next_start(job, state, now)
-    description = {
-        **asked,
         "next": [iso(due) for due in upcoming(job, state, now, ahead)],
         "overdue": start is not None and start < now - OVERDUE,
         "running": _claim(store, store.find_claim(job.name, state.open)) if store.running(job.name) else None,
@@ -82,15 +79,15 @@ def local(moment: float, zone: str) -> str:
 def row(job: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of the line of a job, as `describe` gives it: name, times, next, last, outcome."""
     following = _local(job["next"][0], job) if job["next"] else "never"
-    last = job["last"]
-    outcome = "" if last is None else _outcome(last)
-    if job["running"] is not None:
-        outcome = f"running since {_local(job['running']['began'], job)}" + (outcome and f"; {outcome}")
-    if job["waiting"]:
-        outcome += ("; " if outcome else "") + "waiting to run"
-    if job["overdue"]:
-        outcome += ("; " if outcome else "") + "overdue: nothing looks after it"
-    return job["name"], job["cron"], following, _local(last["due"], job) if last else "-", outcome or "-"
+    last, running = job["last"], job["running"]
+    outcome = (
+        f"running since {_local(running['began'], job)}" if running else "",
+        _outcome(last) if last else "",
+        "waiting to run" if job["waiting"] else "",
+        "overdue: nothing looks after it" if job["overdue"] else "",
+    )
+    due = _local(last["due"], job) if last else "-"
+    return job["name"], job["cron"], following, due, "; ".join(filter(None, outcome)) or "-"
 
 
 def _local(text: str, job: dict[str, Any]) -> str:
@@ -108,15 +105,14 @@ def _outcome(claim: dict[str, Any]) -> str:
 def details(job: dict[str, Any]) -> list[str]:
     """Return the lines that tell all of a job, its runs with them."""
     words = [word for text in job["settings"] for word in ("--set", text)]
+    jitter = f", up to {job['jitter']:g} s later" if job["jitter"] else ""
     lines = [
         f"{job['name']}: {' '.join([job['workflow'], *words, *job['arguments']])}",
-        f"  times       {job['cron']} in {job['zone']}"
-        + (f", up to {job['jitter']:g} s later" if job["jitter"] else ""),
+        f"  times       {job['cron']} in {job['zone']}{jitter}",
     ]
     if job["time_limit"]:
         lines.append(f"  time limit  {job['time_limit']:g} s")
-    hooks = [(name, job[f"on_{name}"]) for name in EVENTS if job[f"on_{name}"]]
-    lines += [f"  {f'on {name}':<10}  {target}" for name, target in hooks]
+    lines += [f"  {f'on {name}':<10}  {job[f'on_{name}']}" for name in EVENTS if job[f"on_{name}"]]
     lines.append(f"  next        {', '.join(_local(due, job) for due in job['next']) or 'never'}")
     if job["overdue"]:
         lines.append("  overdue     nothing looks after it; start `gravel schedule run` or a timer")
@@ -126,11 +122,8 @@ def details(job: dict[str, Any]) -> list[str]:
     for claim in job["runs"]:
         attempt = f" (attempt {claim['attempt']})" if claim["attempt"] > 1 else ""
         lines.append(f"  {_local(claim['due'], job)}{attempt}  {claim['run'] or '-'}  {_outcome(claim)}")
-        lines += [
-            f"    {hook['event']} hook {hook['hook']}: {hook['problem']}"
-            for hook in claim["hooks"]
-            if hook["problem"]
-        ]
+        failed = [hook for hook in claim["hooks"] if hook["problem"]]
+        lines += [f"    {hook['event']} hook {hook['hook']}: {hook['problem']}" for hook in failed]
         if claim["state"] not in ("done", "running") and claim["log"]:
             lines.append(f"    log: {claim['log']}")
     return lines

@@ -12,6 +12,7 @@ more than that is a correction of a clock that was wrong, and counting starts an
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 from pydantic.dataclasses import dataclass
 
@@ -61,11 +62,8 @@ def decide(job: Job, state: State, now: float, running: bool) -> tuple[State, li
     if corrected(state, now):
         events.append(f"the clock went back from {iso(state.decided)} or later: counting starts anew")
         state = replace(state, decided=int(now))
-    ready = []
-    for due in job.times.between(state.decided, now, MAX_COUNTED):
-        if job.starts(due) > now:
-            break
-        ready.append(due)
+    passed = job.times.between(state.decided, now, MAX_COUNTED)
+    ready = list(takewhile(lambda due: job.starts(due) <= now, passed))
     if not ready:
         return state, events
     newest, skipped = ready[-1], len(ready) - 1

@@ -20,7 +20,7 @@ from typing import TextIO
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.files import ROOT, given_mask
 from gravel.pipeline.schedule.job import Job
-from gravel.pipeline.schedule.job_store import Claim, JobStore
+from gravel.pipeline.schedule.job_store import JobStore
 from gravel.pipeline.schedule.policy import State, corrected, decide, next_start
 from gravel.pipeline.schedule.times import iso
 from gravel.pipeline.store.leases import holder
@@ -64,13 +64,8 @@ def start_run(root: Path, name: str) -> subprocess.Popen[bytes]:
 class Ticker:
     """Looks after the jobs of a cache.
 
-    Parameters
-    ----------
-    root : the cache.
-    clock : returns the seconds since 1970.
-    say : called with a line on what happens.
-    grace : seconds between the interrupt of a run and its being killed.
-
+    `clock` returns the seconds since 1970, `say` is called with a line on what happens, and `grace` are the
+    seconds between the interrupt of a run and its being killed.
     """
 
     def __init__(
@@ -87,9 +82,8 @@ class Ticker:
         self._grace = grace
         self._runs: dict[str, subprocess.Popen[bytes]] = {}
         self._tried: dict[str, tuple[State, float]] = {}
-        self._failed = False
-        self._stops = 0
         self._troubles: dict[str, str] = {}
+        self._failed, self._stops = False, 0
 
     def serve(self) -> int:
         """Go on until told to stop by Ctrl-C or SIGTERM; runs are then interrupted. Returns 130."""
@@ -123,8 +117,8 @@ class Ticker:
             if run.poll() is not None:
                 del self._runs[name]
                 self._failed |= run.returncode != 0
-                if run.returncode < 0:
-                    self._note_signal(name, run)
+                if run.returncode < 0:  # which nobody else knows
+                    self._note(name, run.pid, "exit_code", run.returncode)
         soonest = float("inf")
         for name in self.store.names():
             try:
@@ -175,9 +169,9 @@ class Ticker:
         """Interrupt the run of an open claim, whoever began it, if its time is over; later kill it."""
         claim = self.store.find_claim(name, opened)
         who = holder(self.store.lease_path(name)) or {}
-        if claim is None or claim.state != "running" or who.get("pid") != claim.pid:
+        if claim is None or claim.state != "running" or who.get("started") is None:
             return
-        if who.get("host") != platform.node() or who.get("started") is None:
+        if (who.get("pid"), who.get("host")) != (claim.pid, platform.node()):
             return
         # In the kernel's ticks since the boot, since the clock may jump.
         ran = time.clock_gettime(time.CLOCK_BOOTTIME) - int(who["started"]) / os.sysconf("SC_CLK_TCK")
@@ -188,26 +182,18 @@ class Ticker:
 
     def _interrupt(self, name: str, pid: int, why: str) -> None:
         """Note in the claim of a run why it is interrupted, and interrupt it as by Ctrl-C."""
-        with suppress(GravelError, OSError), self.store.lock(name):  # a full disk keeps no run alive
-            claim = self._open_claim(name, pid)
-            if claim is not None and claim.stopped is None:
-                claim.stopped = why
-                self.store.write_claim(claim)
+        self._note(name, pid, "stopped", why)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT)
 
-    def _note_signal(self, name: str, run: subprocess.Popen[bytes]) -> None:
-        """Note in its claim which signal ended a run, which nobody else knows."""
+    def _note(self, name: str, pid: int, field: str, value: str | int) -> None:
+        """Fill in an empty field of the open claim of a run; a full disk keeps no run alive."""
         with suppress(GravelError, OSError), self.store.lock(name):
-            claim = self._open_claim(name, run.pid)
-            if claim is not None:
-                claim.exit_code = run.returncode
+            job = self.store.find(name)
+            claim = None if job is None else self.store.find_claim(name, self.store.state(job).open)
+            if claim and (claim.pid, claim.state, getattr(claim, field)) == (pid, "running", None):
+                setattr(claim, field, value)
                 self.store.write_claim(claim)
-
-    def _open_claim(self, name: str, pid: int) -> Claim | None:
-        job = self.store.find(name)
-        claim = None if job is None else self.store.find_claim(name, self.store.state(job).open)
-        return claim if claim is not None and (claim.pid, claim.state) == (pid, "running") else None
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

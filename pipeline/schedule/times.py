@@ -16,11 +16,17 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
+from itertools import count, takewhile
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from cronsim import CronSim, CronSimError
 
 from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.names import nearest
 
 NICKNAMES = {
     "@hourly": "0 * * * *",
@@ -40,22 +46,20 @@ class Times:
     """
 
     def __init__(self, cron: str, zone: str) -> None:
-        from cronsim import CronSim, CronSimError
-
-        self.cron = cron
-        self.zone = find_zone(zone)
+        self._zone = find_zone(zone)
         self._fields = NICKNAMES.get(cron.strip().lower(), cron)
+        never = RequestError(f"the cron expression {cron!r} names a day that never comes")
         try:
             CronSim(self._fields, datetime.now(UTC))
         except CronSimError as error:
             if _never(self._fields):
-                raise RequestError(f"the cron expression {cron!r} names a day that never comes") from None
+                raise never from None
             raise RequestError(
                 f"{cron!r} is no cron expression: {_complaint(str(error), self._fields)}",
                 hint=f"write {FIELDS}; or one of {', '.join(NICKNAMES)}",
             ) from None
         if self.after(datetime.now(UTC).timestamp()) is None:
-            raise RequestError(f"the cron expression {cron!r} names a day that never comes")
+            raise never
 
     def after(self, moment: float) -> int | None:
         """Return the first due time later than a moment, or None if there is none within 50 years."""
@@ -66,26 +70,19 @@ class Times:
         first = self.after(after)
         if first is None or first > until:
             return []
-        span = 60.0
         # A minutely job may have been due a million times; only the end of a long stretch is gone through.
-        while True:
-            start = max(after, until - span)
-            found: deque[int] = deque(maxlen=most)
-            for due in self.later(start):
-                if due > until:
-                    break
-                found.append(due)
+        for power in count():
+            start = max(after, until - 60.0 * 4**power)
+            found = deque(takewhile(lambda due: due <= until, self.later(start)), most)
             if start == after or len(found) == most:
-                return list(found)
-            span *= 4
+                break
+        return list(found)
 
     def later(self, moment: float) -> Iterator[int]:
         """Yield the due times later than a moment, in order."""
-        from cronsim import CronSim
-
         last = moment
         try:
-            for found in CronSim(self._fields, datetime.fromtimestamp(int(moment), self.zone)):
+            for found in CronSim(self._fields, datetime.fromtimestamp(int(moment), self._zone)):
                 due = int(found.timestamp())
                 # In an hour that occurs twice cronsim names the first pass, which may lie behind.
                 if due > last:
@@ -95,16 +92,12 @@ class Times:
             return
 
 
-@lru_cache(maxsize=256)
-def times_of(cron: str, zone: str) -> Times:
-    """Return the times of an expression, read once."""
-    return Times(cron, zone)
+times_of = lru_cache(maxsize=256)(Times)
+"""The times of an expression in a zone, read once."""
 
 
 def _never(fields: str) -> bool:
     """Say whether an expression that was refused only names a day that its months lack."""
-    from cronsim import CronSim, CronSimError
-
     parts = fields.split()
     try:
         CronSim(" ".join([*parts[:-2], "*", parts[-1]]), datetime.now(UTC))
@@ -118,8 +111,7 @@ def _complaint(reason: str, fields: str) -> str:
     parts = fields.split()
     if len(parts) not in (5, 6):
         return f"it has {len(parts)} {'field' if len(parts) == 1 else 'fields'}, and five are expected"
-    names = ["minute", "hour", "day-of-month", "month", "day-of-week"]
-    names = ["second", *names] if len(parts) == 6 else names
+    names = ["second", "minute", "hour", "day-of-month", "month", "day-of-week"][-len(parts) :]
     wrong = reason.removeprefix("Bad ")
     if wrong not in names:
         return reason.lower()
@@ -128,38 +120,27 @@ def _complaint(reason: str, fields: str) -> str:
 
 def find_zone(name: str) -> tzinfo:
     """Return a time zone by its name, such as Europe/Berlin; raises RequestError for an unknown one."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
-
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        from gravel.pipeline.core.names import nearest
-
         known = sorted(available_timezones())
         cities = {zone.rpartition("/")[2]: zone for zone in known}
         meant = nearest(name, known) or cities.get(nearest(name, cities) or "")
-        hint = (
-            f"did you mean {meant}?" if meant else "name one such as Europe/Berlin, America/New_York or UTC"
-        )
+        other = "name one such as Europe/Berlin, America/New_York or UTC"
+        hint = f"did you mean {meant}?" if meant else other
         raise RequestError(f"there is no time zone {name!r}", hint=hint) from None
 
 
 def local_zone() -> str:
     """Return the name of this machine's zone; UTC where it has none."""
-    named = os.environ.get("TZ", "").removeprefix(":")
-    candidates = [named]
-    try:
+    candidates = [os.environ.get("TZ", "").removeprefix(":")]
+    with suppress(OSError, ValueError):
         candidates.append(Path("/etc/localtime").resolve().as_posix().partition("zoneinfo/")[2])
         candidates.append(Path("/etc/timezone").read_text(encoding="utf-8").strip())
-    except (OSError, ValueError):
-        pass
-    for candidate in candidates:
-        try:
-            if candidate:
-                find_zone(candidate)
-                return candidate
-        except RequestError:
-            continue
+    for candidate in filter(None, candidates):
+        with suppress(RequestError):
+            find_zone(candidate)
+            return candidate
     return "UTC"
 
 

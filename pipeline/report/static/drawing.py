@@ -14,44 +14,32 @@ from typing import Any
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import as_given
-from gravel.pipeline.report.static.marks import INK, PALETTE, paint_curves, paint_rows, rows_height
+from gravel.pipeline.report.static.marks import GREY, INK, PALETTE, paint_curves, paint_rows, rows_height
 from gravel.stages.charts import Cells, Chart, Curves, Rows
 
 MANY_LETTERS = 36
 """Letters of all columns beyond which their names are turned."""
 
 
-def cells_size(panel: Cells, width: float) -> float:
-    """Return the inches of height that a panel needs."""
-    return 0.75 + 0.26 * len(panel.rows) if panel.values is not None else min(2.25, width)
-
-
 def paint_cells(axes: Any, panel: Cells) -> None:
     """Draw the cells of a panel, the first row on top."""
     import numpy
 
-    shares = (
-        numpy.array([[0 if digit == " " else int(digit, 16) for digit in row] for row in panel.shades]) / 15
-    )
-    image = numpy.empty((*shares.shape, 4))
-    image[..., :3] = [int(PALETTE[0][at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    # A transparent shade keeps the page's own text readable on it, by day and by night.
-    image[..., 3] = shares if panel.values is None else 0.08 + 0.57 * shares
-    for row, digits in enumerate(panel.shades):
-        for column, digit in enumerate(digits):
-            if digit == " ":
-                image[row, column, 3] = 0
+    digits = numpy.array([list(row) for row in panel.shades])
+    shares = numpy.array([[int(digit, 16) if digit != " " else 0 for digit in row] for row in digits]) / 15
     rows, columns = shares.shape
     square = panel.values is None
-    axes.imshow(
-        image, interpolation="none", aspect="equal" if square else "auto", extent=(0, columns, rows, 0)
-    )
+    image = numpy.empty((rows, columns, 4))
+    image[..., :3] = [int(PALETTE[0][at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    # A transparent shade keeps the page's own text readable on it, by day and by night.
+    image[..., 3] = numpy.where(digits == " ", 0, shares if square else 0.08 + 0.57 * shares)
+    aspect = "equal" if square else "auto"
+    axes.imshow(image, interpolation="none", aspect=aspect, extent=(0, columns, rows, 0))
     axes.grid(visible=False)
     for spine in axes.spines.values():
         spine.set(visible=square, alpha=0.4)
-    if panel.values is None:
-        axes.set_xticks([])
-        axes.set_yticks([])
+    if square:
+        axes.set(xticks=[], yticks=[])
     else:
         _numbers(axes, panel)
 
@@ -83,22 +71,10 @@ DPI = 200
 """Of PNG files."""
 
 _STYLE = {
-    "svg.hashsalt": "gravel",
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.alpha": 0.25,
-    "grid.color": "#888888",
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
+    **{"svg.hashsalt": "gravel", "font.family": "sans-serif", "font.size": 9, "legend.fontsize": 8},
+    **dict.fromkeys(("text.color", "xtick.color", "ytick.color", "axes.edgecolor", "axes.labelcolor"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+    **{"axes.grid": True, "axes.axisbelow": True, "grid.alpha": 0.25, "grid.color": GREY},
 }
 
 
@@ -112,8 +88,8 @@ def inline_svg(chart: Chart) -> str:
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    for size in ("width", "height"):
+        svg = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", svg, count=1)
     svg = svg.replace(INK, "currentColor").replace("\n", " ")
     label = chart.about.replace("&", "and").replace('"', "'").replace("<", "").replace(">", "")
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
@@ -143,7 +119,7 @@ def _figure(chart: Chart, style: dict[str, Any]) -> Iterator[Any]:
         columns = min(chart.columns, len(chart.panels))
         width = WIDE if columns > 1 else WIDTH
         rows = -(-len(chart.panels) // columns)
-        height = max(_height(panel, width / columns, bool(panel.title)) for panel in chart.panels)
+        height = max(_height(panel, width / columns) for panel in chart.panels)
         # A browser's letters may be taller than those that Matplotlib measured.
         layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.07)
         figure = Figure(figsize=(width, height * rows + 0.2), layout=layout)
@@ -152,18 +128,19 @@ def _figure(chart: Chart, style: dict[str, Any]) -> Iterator[Any]:
         yield figure
 
 
-def _height(panel: Curves | Rows | Cells, width: float, titled: bool) -> float:
+def _height(panel: Curves | Rows | Cells, width: float) -> float:
+    """Return the inches that a panel needs."""
+    if isinstance(panel, Curves):
+        return 2.7 if width > 4 else 2.3
+    title = 0.2 if panel.title else 0.0
     if isinstance(panel, Rows):
-        return rows_height(panel) + 0.2 * titled
-    if isinstance(panel, Cells):
-        return cells_size(panel, width) + 0.2 * titled
-    return 2.7 if width > 4 else 2.3
+        return rows_height(panel) + title
+    return title + (min(2.25, width) if panel.values is None else 0.75 + 0.26 * len(panel.rows))
 
 
 def _paint(figure: Any, chart: Chart, rows: int, columns: int, width: float) -> None:
-    same = len({panel.names if isinstance(panel, Rows) else None for panel in chart.panels}) == 1
-    named = same and isinstance(chart.panels[0], Rows)
-    axes = figure.subplots(rows, columns, squeeze=False, sharey=named)
+    names = {panel.names if isinstance(panel, Rows) else None for panel in chart.panels}
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=len(names) == 1 and None not in names)
     legend: dict[str, Any] = {}
     for place, each in enumerate(axes.flat):
         if place >= len(chart.panels):
@@ -185,14 +162,10 @@ def _paint(figure: Any, chart: Chart, rows: int, columns: int, width: float) -> 
         handles, labels = each.get_legend_handles_labels()
         legend.update(zip(labels, handles, strict=True))
     if len(legend) > 1:
-        _legend_above(figure, list(legend.values()), list(legend))
-
-
-def _legend_above(figure: Any, handles: list[Any], labels: list[str]) -> None:
-    """Put the legend where it hides no curve, in as many columns as fit."""
-    columns = int(72 * figure.get_figwidth() / (36 + LETTER * max(map(len, labels))))
-    columns = max(1, min(columns, len(labels)))
-    figure.legend(handles, labels, loc="outside upper center", ncols=columns)
+        # Where it hides no curve, in as many columns as fit.
+        fit = int(72 * width / (36 + LETTER * max(map(len, legend))))
+        ncols = max(1, min(fit, len(legend)))
+        figure.legend(legend.values(), legend.keys(), loc="outside upper center", ncols=ncols)
 
 
 def _keep_powers_alone(axis: Any, limits: tuple[float, float]) -> None:
@@ -203,11 +176,10 @@ def _keep_powers_alone(axis: Any, limits: tuple[float, float]) -> None:
     """
     from matplotlib.ticker import NullLocator
 
-    if axis.get_scale() != "log":
-        return
-    first, last = (log(limit, axis.get_transform().base) for limit in sorted(limits))
-    if floor(last) > ceil(first):
-        axis.set_minor_locator(NullLocator())
+    if axis.get_scale() == "log":
+        first, last = (log(limit, axis.get_transform().base) for limit in sorted(limits))
+        if floor(last) > ceil(first):
+            axis.set_minor_locator(NullLocator())
 
 
 MAX_NAME = 80
@@ -220,12 +192,8 @@ def write_figures(target: Path, reports: Sequence[Mapping[str, Any]], form: str)
     Raises RequestError for a run without charts and for a place that takes no files, GravelError for a full
     disk.
     """
-    charts = [
-        (report, section)
-        for report in reports
-        for section in report["sections"]
-        if section["kind"] == "figure" and section.get("chart")
-    ]
+    sections = [(report, section) for report in reports for section in report["sections"]]
+    charts = [each for each in sections if each[1]["kind"] == "figure" and each[1].get("chart")]
     if not charts:
         raise RequestError("no report of this run has a chart", hint="gravel show RUN lists what it made")
     found: list[Path] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from math import log10, nan
 from typing import Any
 
@@ -27,20 +29,18 @@ def color_of(color: Color) -> str:
 
 FEW_DECADES = 2.5
 """Over so few decades an axis has room for the labels 1, 2 and 5 of each."""
-
-
 MAX_POWERS = 6
 """Powers of two that are named: `256 KiB` is wide."""
 
 
 def set_axis(axes: Any, which: str, axis: Axis, ends: tuple[float, float] | None = None) -> None:
     """Give the axis `which`, x or y, its scale, ends, label and marks; `ends` are those of its values."""
-    from matplotlib.ticker import LogLocator
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     drawn = getattr(axes, f"{which}axis")
     set_scale, set_limits = getattr(axes, f"set_{which}scale"), getattr(axes, f"set_{which}lim")
     if axis.scale in ("log2", "log10"):
-        set_scale("log", base=2 if axis.scale == "log2" else 10)
+        set_scale("log", base=int(axis.scale.removeprefix("log")))
     elif axis.scale == "symlog":
         set_scale("symlog", linthresh=1)
     if axis.low is not None or axis.high is not None:
@@ -52,24 +52,16 @@ def set_axis(axes: Any, which: str, axis: Axis, ends: tuple[float, float] | None
         drawn.set_major_formatter(_bytes)
     elif axis.scale == "log2":
         drawn.set_major_formatter(lambda value, _: f"{value:g}")
-    elif axis.scale == "log10" and ends is not None:
-        label_logarithmic(drawn, *ends)
+    elif axis.scale == "log10" and ends is not None and log10(ends[1] / ends[0]) < FEW_DECADES:
+        # Plain numbers, which do not overlap.
+        drawn.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+        drawn.set_major_formatter(StrMethodFormatter("{x:g}"))
+        drawn.set_minor_formatter(NullFormatter())
     if axis.whole:
         drawn.get_major_locator().set_params(integer=True)
     if axis.ticks is not None:
         axes.minorticks_off()
         getattr(axes, f"set_{which}ticks")(axis.ticks, [f"{tick:g}" for tick in axis.ticks])
-
-
-def label_logarithmic(axis: Any, low: float, high: float) -> None:
-    """Label a logarithmic axis with plain numbers that do not overlap, where it spans few decades."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    decades = log10(high / low) if high > low > 0 else 0.0
-    if decades < FEW_DECADES:
-        axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axis.set_minor_formatter(NullFormatter())
 
 
 def _bytes(value: float, _: Any = None) -> str:
@@ -106,20 +98,17 @@ def paint_rows(axes: Any, panel: Rows, *, letters: float) -> None:
         if each.draw == "bar":
             thick = 0.7 if panel.stacked else 0.8 / len(bars)
             shift = 0.0 if panel.stacked else (bars.index(each) - (len(bars) - 1) / 2) * thick
-            axes.barh(
-                [place + shift for place in places],
-                values,
-                left=below if panel.stacked else None,
-                height=thick,
-                color=_colors(each),
-                label=each.name,
-            )
+            colors = color_of(each.color) if each.colors is None else [color_of(one) for one in each.colors]
+            left = below if panel.stacked else None
+            at = [place + shift for place in places]
+            axes.barh(at, values, left=left, height=thick, color=colors, label=each.name)
             if panel.stacked:
                 below = [start + (value or 0) for start, value in zip(below, each.values, strict=True)]
         else:
             _marks(axes, each, values)
         _words(axes, each, letters)
-    set_axis(axes, "x", panel.axis, _ends_of_rows(panel))
+    numbers = [(*each.values, *(each.low or ()), *(each.high or ())) for each in panel.series]
+    set_axis(axes, "x", panel.axis, _ends(chain(*numbers)))
     if any(each.words for each in panel.series):
         _leave_room(axes, panel)
     axes.set_yticks(places, [_shortened(name) for name in panel.names])
@@ -133,29 +122,21 @@ def _shortened(name: str) -> str:
     return name if len(name) <= MAX_NAME else f"{name[:half]}…{name[-half:]}"
 
 
-def _colors(each: RowSeries) -> str | list[str]:
-    return color_of(each.color) if each.colors is None else [color_of(color) for color in each.colors]
-
-
 def _marks(axes: Any, each: RowSeries, values: list[float]) -> None:
     colors = each.colors or (each.color,) * len(values)
     name = each.name if each.in_legend else None
-    marker = (
-        {"marker": "o", "s": 20} if each.draw == "point" else {"marker": "|", "s": 120, "linewidths": 1.8}
-    )
-    axes.scatter(
-        values, range(len(values)), c=[color_of(color) for color in colors], label=name, zorder=3, **marker
-    )
+    drawn = [color_of(color) for color in colors]
+    point = {"marker": "o", "s": 20}
+    marker = point if each.draw == "point" else {"marker": "|", "s": 120, "linewidths": 1.8}
+    axes.scatter(values, range(len(values)), c=drawn, label=name, zorder=3, **marker)
 
 
 def _words(axes: Any, each: RowSeries, letters: float) -> None:
     for place, (value, text) in enumerate(zip(each.values, each.words or (), strict=False)):
         if value is not None:
-            ends = [value, each.high[place]] if each.high is not None else [value]
-            at = max(end for end in ends if end is not None)
-            axes.annotate(
-                text, (at, place), (4, 0), textcoords="offset points", va="center", fontsize=letters
-            )
+            high = each.high[place] if each.high is not None else None
+            at = (value if high is None else max(value, high), place)
+            axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=letters)
 
 
 def _leave_room(axes: Any, panel: Rows) -> None:
@@ -169,14 +150,6 @@ def _leave_room(axes: Any, panel: Rows) -> None:
         axes.set_xlim(least, most * (most / least) ** (2 * share))
 
 
-def _ends_of_rows(panel: Rows) -> tuple[float, float] | None:
-    values = [
-        value for each in panel.series for value in (*each.values, *(each.low or ()), *(each.high or ()))
-    ]
-    above = [value for value in values if value is not None and value > 0]
-    return (min(above), max(above)) if above else None
-
-
 def paint_curves(axes: Any, panel: Curves) -> None:
     """Draw all lines of a panel, what is shaded behind them, and the rules across."""
     for span in panel.spans:
@@ -186,13 +159,12 @@ def paint_curves(axes: Any, panel: Curves) -> None:
     for line in panel.lines:
         values = [nan if value is None else value for value in line.y]
         if panel.stacked:
+            color = color_of(line.color)
             top = [start + (value or 0) for start, value in zip(below, line.y, strict=True)]
             if line.draw == "bars":
-                axes.bar(line.x, values, bottom=below, color=color_of(line.color), width=0.8, label=line.name)
+                axes.bar(line.x, values, bottom=below, color=color, width=0.8, label=line.name)
             else:
-                axes.fill_between(
-                    line.x, below, top, color=color_of(line.color), alpha=0.85, lw=0, label=line.name
-                )
+                axes.fill_between(line.x, below, top, color=color, alpha=0.85, lw=0, label=line.name)
             below = top
         else:
             _line(axes, line, values)
@@ -200,11 +172,11 @@ def paint_curves(axes: Any, panel: Curves) -> None:
         draw = axes.axvline if rule.axis == "x" else axes.axhline
         color, style = color_of(rule.color), LINES[rule.dash]
         draw(rule.at, color=color, lw=1, ls=style, alpha=0.8, label=rule.name or None)
-    set_axis(axes, "x", panel.x, _ends([x for line in panel.lines for x in line.x]))
-    set_axis(axes, "y", panel.y, _ends([y for line in panel.lines for y in line.y]))
+    set_axis(axes, "x", panel.x, _ends(x for line in panel.lines for x in line.x))
+    set_axis(axes, "y", panel.y, _ends(y for line in panel.lines for y in line.y))
 
 
-def _ends(values: list[Any]) -> tuple[float, float] | None:
+def _ends(values: Iterable[float | None]) -> tuple[float, float] | None:
     above = [value for value in values if value is not None and value > 0]
     return (min(above), max(above)) if above else None
 

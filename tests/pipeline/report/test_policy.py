@@ -14,7 +14,7 @@ import pytest
 
 from gravel.pipeline.report.links import find_page
 from gravel.pipeline.report.page import write_run_report
-from gravel.pipeline.report.policy import TABLES, UPLOT, chart_script
+from gravel.pipeline.report.policy import HERE, TABLES, chart_script
 from gravel.pipeline.report.server import report_server
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Report
@@ -184,8 +184,8 @@ DIGESTS = {
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_the_files_are_those_that_were_released(name: str):
-    assert hashlib.sha256((UPLOT / name).read_bytes()).hexdigest() == DIGESTS[name]
-    assert f"| `{name}` | `{DIGESTS[name]}` |" in (UPLOT / "README.md").read_text()
+    assert hashlib.sha256((HERE / "uplot" / name).read_bytes()).hexdigest() == DIGESTS[name]
+    assert f"| `{name}` | `{DIGESTS[name]}` |" in (HERE / "uplot" / "README.md").read_text()
 
 
 def test_a_page_holds_it_with_its_licence(tmp_path: Path):
