@@ -176,7 +176,7 @@ def _show_answer(outcome: RunOutcome, root: Path, sources: Sequence[str]) -> Non
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
     """Tell where the workflow is no longer what failed."""
-    from gravel.pipeline.workflow.scalars import as_data
+    from gravel.pipeline.workflow.nodes import as_data
 
     gone = [key for key in failures.keys if plan.find(key) is None]
     if gone:

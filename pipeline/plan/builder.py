@@ -8,13 +8,18 @@ from dataclasses import dataclass, field, replace
 from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun, run_key
-from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
 from gravel.pipeline.workflow.entries import REPEAT
-from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
-from gravel.pipeline.workflow.nodes import Text, parse
-from gravel.pipeline.workflow.scalars import as_data, to_text
-from gravel.pipeline.workflow.substitution import fill
-from gravel.pipeline.workflow.values import MAX_RUNS
+from gravel.pipeline.workflow.model import (
+    Choice,
+    Combinations,
+    EntryOutput,
+    StageEntry,
+    Workflow,
+    choices,
+    count_choices,
+)
+from gravel.pipeline.workflow.nodes import Text, as_data, parse, to_text
+from gravel.pipeline.workflow.values import MAX_RUNS, fill
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters
 
@@ -208,9 +213,6 @@ def build_plan(
     return select(plan, only=only, force=force, start=start, failed=failed, keep=keep)
 
 
-Place = tuple[int, ...]  # positions of values, one for each axis of the matrix that reaches an entry
-
-
 @dataclass
 class _Builder:
     workflow: Workflow
@@ -218,7 +220,7 @@ class _Builder:
     repeat: int | None = None
     runs: dict[str, StageRun] = field(default_factory=dict)
     _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _keys: dict[tuple[str, Place], list[str]] = field(default_factory=dict)  # of every repetition
+    _keys: dict[tuple[str, Choice], list[str]] = field(default_factory=dict)  # of every repetition
     _equal: dict[object, str] = field(default_factory=dict)
     _count: int = 0
 
@@ -226,7 +228,7 @@ class _Builder:
         """Add the runs of one entry; those that feed it are there already."""
         axes = self._axes(entry)
         self._reach[entry.name] = axes
-        texts: dict[Place, str] = {}
+        texts: dict[Choice, str] = {}
         repetitions = self.repeat if self.repeat is not None and entry.stage.measures else entry.repeat
         self._count += repetitions * count_choices(self.combinations, axes)
         if self._count > MAX_RUNS:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.model import Workflow
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Json
 from gravel.stages.stage import CannotRun, Need, Parameters, Stage
 

@@ -10,14 +10,11 @@ from pathlib import Path, PurePosixPath
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.model import DataSet
-from gravel.pipeline.workflow.nodes import MapNode, Node, parse
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import MapNode, Node, parse, to_text
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.values import Scope
 from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url
-
-__all__ = ["CATALOGUE", "FIELDS", "absolute", "described", "is_catalogue", "read_catalogue"]
 
 FIELDS = {
     "file": "a path, from the folder of the file that names it, or a URL",

@@ -16,14 +16,10 @@ from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.catalogue import absolute, described, is_catalogue, read_catalogue
 from gravel.pipeline.workflow.model import DataSet
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, is_null
-from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.substitution import references
-from gravel.pipeline.workflow.values import Scope
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, is_null, to_text
+from gravel.pipeline.workflow.values import Scope, references
 from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url, shown, visible
-
-__all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]
 
 AXIS = "dataset"
 """The name of the axis, and of what stages refer to."""

@@ -10,13 +10,10 @@ from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.plugins.packages import RESERVED
 from gravel.pipeline.workflow.model import StageEntry
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, to_text
 from gravel.pipeline.workflow.values import Scope
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Stage
-
-__all__ = ["LIMIT", "MAX_REPETITIONS", "REPEAT", "Draft", "Named", "about_of", "read_entry"]
 
 REPEAT = "repeat"
 LIMIT = "time_limit"

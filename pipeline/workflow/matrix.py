@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
-from gravel.pipeline.workflow.combinations import Combinations
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from gravel.pipeline.workflow.scalars import as_data, to_text, written_list
-from gravel.pipeline.workflow.substitution import MERGE, Filled
-from gravel.pipeline.workflow.values import MAX_VALUES, Choice, Scope, Varying
+from gravel.pipeline.workflow.model import Choice, Combinations
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, as_data, to_text, written_list
+from gravel.pipeline.workflow.values import MAX_VALUES, MERGE, Filled, Scope, Varying
 from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden
 

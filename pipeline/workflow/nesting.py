@@ -13,16 +13,12 @@ from pathlib import Path
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.entries import Draft, about_of, read_entry
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text, is_null, parse
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text, is_null, parse, to_text
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.plugins import with_plugins
-from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
-from gravel.pipeline.workflow.substitution import Filled
-from gravel.pipeline.workflow.values import Origin, Scope, Values, Varying
+from gravel.pipeline.workflow.values import Filled, Origin, Scope, Values, Varying
 from gravel.stages.stage import Stage
-
-__all__ = ["NEST", "SECTIONS", "USE", "Reader"]
 
 SECTIONS = {
     "workflow": "the workflow's name",

@@ -18,8 +18,6 @@ from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.values import Scope
 from gravel.stages.stage import Origin, Stage
 
-__all__ = ["read_plugin", "stages_for", "with_plugins"]
-
 SECTION = "plugins"
 
 

@@ -10,11 +10,8 @@ from gravel.pipeline.workflow.catalogue import FIELDS
 from gravel.pipeline.workflow.entries import LIMIT, MAX_REPETITIONS, REPEAT
 from gravel.pipeline.workflow.matrix import SPECIAL
 from gravel.pipeline.workflow.nesting import NEST, SECTIONS, USE
-from gravel.pipeline.workflow.substitution import MERGE
-from gravel.pipeline.workflow.values import NAME
+from gravel.pipeline.workflow.values import MERGE, NAME
 from gravel.stages.stage import Slot, Stage
-
-__all__ = ["workflow_schema"]
 
 Schema = dict[str, Any]
 

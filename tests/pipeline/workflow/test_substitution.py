@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.workflow.nodes import MapNode, Text, parse
+from gravel.pipeline.workflow.nodes import MapNode, Text, parse, plain_value, to_text
 from gravel.pipeline.workflow.parameters import read_values
-from gravel.pipeline.workflow.scalars import plain_value, to_text
 from gravel.pipeline.workflow.source import Faults
-from gravel.pipeline.workflow.substitution import Filled, fill, references
-from gravel.pipeline.workflow.values import Scope, Values
+from gravel.pipeline.workflow.values import Filled, Scope, Values, fill, references
 
 
 def values_of(text: str, **overrides: str) -> Values:
