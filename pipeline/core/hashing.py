@@ -9,15 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote
 
 from blake3 import blake3
 
+from gravel.stages.artifact import Json
 from gravel.stages.stage import FileInput, Parameters, Stage
 from gravel.stages.urls import hidden, shown
-
-Json: TypeAlias = Any
 
 RECIPE_FORMAT = 1
 
@@ -101,12 +100,8 @@ def content_of(digest: str, file: FileInput) -> str:
     """
     name = shown(file.location).rstrip("/").rpartition("/")[2].split("?")[0].lower()
     suffixes = "".join(f".{part}" for part in name.split(".")[1:][-2:])
-    columns = (f"{_quoted(name)}={_quoted(value)}" for name, value in file.columns)
+    columns = ("=".join(quote(part, errors="surrogatepass") for part in column) for column in file.columns)
     return " ".join([f"{digest} {suffixes}".rstrip(), *columns])
-
-
-def _quoted(text: str) -> str:
-    return quote(text, errors="surrogatepass")
 
 
 def make_recipe(
