@@ -25,7 +25,6 @@ from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.sources import UnknownSource
 from gravel.pipeline.records.past_runs import read_head, read_run, run_folders
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Json
@@ -82,16 +81,12 @@ def _status(
         return RunStatus(run.key, WAITS, ("its sources are resolved with those ids",), (error.key,))
     except DamagedArtifact as error:
         return RunStatus(run.key, WAITS, (f"its sources cannot be resolved: {error}",))
-    except UnknownSource as error:
-        if not run.is_of(data_sets):
-            raise RequestError(error.message, hint=error.hint, location=run.location) from None
-        return RunStatus(run.key, CANNOT_RUN, (str(error),))
-    except StageError as error:
-        return RunStatus(run.key, CANNOT_RUN, (str(error),))
     except NeedsContent as error:
         return RunStatus(run.key, WAITS, (str(error),))
-    except RequestError as error:
-        if not run.is_of(data_sets):
+    except (StageError, RequestError) as error:
+        if isinstance(error, UnknownSource) and not run.is_of(data_sets):
+            raise RequestError(error.message, hint=error.hint, location=run.location) from None
+        if isinstance(error, RequestError) and not run.is_of(data_sets):
             raise
         return RunStatus(run.key, CANNOT_RUN, (str(error),))
     if not run.keep:
@@ -100,10 +95,10 @@ def _status(
     if run.forced:
         return RunStatus(run.key, WILL_RUN, (run.because,), (), recipe.digest)
     record = cache.look_up(recipe.digest)
-    refused = cache.acceptance.why_refused(recipe.digest)
-    if record is None and refused is not None:
-        return RunStatus(run.key, WILL_RUN, tuple(refused), (), recipe.digest)
     if record is None:
+        refused = cache.acceptance.why_refused(recipe.digest)
+        if refused is not None:
+            return RunStatus(run.key, WILL_RUN, tuple(refused), (), recipe.digest)
         reasons, only_hardware = history.explain(run, recipe)
         reasons = (*reasons, *_parts(maker.parts(run, known), cache))
         return RunStatus(run.key, WILL_RUN, reasons, (), recipe.digest, only_hardware=only_hardware)
@@ -149,7 +144,11 @@ MAX_PAST = 200  # earlier recipes of a stage that are compared, the newest first
 
 
 class History:
-    """What a workflow file's project computed before, read from the cache when it is first asked."""
+    """What a workflow file's project computed before, read from the cache when it is first asked.
+
+    A project is the folder of a workflow file. What another one computed is never compared with, though its
+    results are used where recipes are equal: a cache may be shared by many.
+    """
 
     def __init__(self, cache: Cache, workflow: Workflow) -> None:
         self._cache = cache
@@ -172,7 +171,8 @@ class History:
                 if is_same:
                     by_run.setdefault(run, parts)
         for record in reversed(every):
-            file = self._file_of(record)
+            stated = record.provenance.get("file")
+            file = Path(stated) if isinstance(stated, str) else None
             if file is None or file.parent != self._file.parent:
                 continue
             stage = record.parts.get("stage", "")
@@ -195,10 +195,11 @@ class History:
         left = MAX_RUNS
         for folder in run_folders(self._cache.root):
             head = read_head(folder)
-            file = Path((head or {"workflow": {}})["workflow"].get("file") or "/")
+            workflow = head["workflow"] if head is not None else {}
+            file = Path(workflow.get("file") or "/")
             if head is None or file.parent != self._file.parent:
                 continue
-            is_same = self._is_same(file, head["workflow"].get("name"))
+            is_same = self._is_same(file, workflow.get("name"))
             for stage in (read_run(folder) or {"stages": []})["stages"]:
                 if stage["recipe"] is not None:
                     yield (stage["stage"], stage["key"]), stage["recipe"], is_same
@@ -208,11 +209,6 @@ class History:
 
     def _is_same(self, file: Path, name: str | None) -> bool:
         return file == self._file and name == self._name
-
-    def _file_of(self, record: RecipeRecord) -> Path | None:
-        """Return the workflow file that a result was computed for, if its record says so."""
-        stated = record.provenance.get("file")
-        return Path(stated) if isinstance(stated, str) else None
 
     def explain(self, run: StageRun, recipe: Recipe) -> tuple[tuple[str, ...], bool]:
         """Return the reasons, as old value -> new value, and whether only the hardware differs."""
@@ -240,10 +236,10 @@ class History:
 
 def _without_filled_in(stage: str, changes: dict[str, str]) -> dict[str, str]:
     """Leave out what the planner fills in from inputs, where something else says what changed."""
-    filled_in = FILLED_IN if stage == "report" else ()
-    return {
-        name: text for name, text in changes.items() if name.partition(".")[0] not in filled_in
-    } or changes
+    if stage != "report":
+        return changes
+    kept = {name: text for name, text in changes.items() if name.partition(".")[0] not in FILLED_IN}
+    return kept or changes
 
 
 def _changes(before: Parts, after: Parts) -> Iterator[tuple[str, str]]:

@@ -17,7 +17,7 @@ from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text, is_nul
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.plugins import with_plugins
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
-from gravel.pipeline.workflow.values import Filled, Origin, Scope, Values, Varying
+from gravel.pipeline.workflow.values import Filled, Origin, Scope, Values, Varying, listed
 from gravel.stages.stage import Stage
 
 SECTIONS = {
@@ -154,22 +154,20 @@ class Reader:
 
     def _chosen(self, name: str, node: MapNode, user: Scope, drafts: list[Draft]) -> list[Draft]:
         """Keep the entries that `only` names, and what they need."""
-        listed = node.items["only"]
-        filled = user.fixed(listed)
+        only = node.items["only"]
+        filled = user.fixed(only)
         if filled is None:
             return drafts
         prefix = f"{user.prefix}{name}."
         by_name = {draft.entry.name: draft for draft in drafts}
-        nodes = listed.items if isinstance(listed, ListNode) else (listed,)
         waiting: list[str] = []
-        wanted = filled.value if isinstance(filled.value, list) else [filled.value]
-        for at, entry in enumerate(map(to_text, wanted)):
+        for value, where in listed(filled.value, only):
+            entry = to_text(value)
             full = prefix + entry
             if full in by_name:
                 waiting.append(full)
             elif by_name and full not in self.names:
                 known = [each.removeprefix(prefix) for each in by_name]
-                where = nodes[at] if at < len(nodes) else listed
                 user.fault(where, f"{name!r} has no entry {entry!r:.60}", suggest(entry, known, "entry"))
         kept = set(waiting)
         while waiting:
@@ -209,8 +207,8 @@ def _given(node: MapNode, inner: Scope, user: Scope) -> Given:
     if section is None or is_null(section):
         return {}
     if not isinstance(section, MapNode):
-        hint = "write it like parameters: {scale: 18}"
-        user.fault(section, "`parameters` is no mapping of names to values", hint)
+        message = "`parameters` is no mapping of names to values"
+        user.fault(section, message, "write it like parameters: {scale: 18}")
         return {}
     defaults = inner.top.items.get("parameters")
     known = list(defaults.items) if isinstance(defaults, MapNode) else []
@@ -249,7 +247,7 @@ def _top_of(source: Text, faults: Faults) -> MapNode:
 
 def _no_mapping(root: Node | None, source: Text) -> Problem:
     if root is None or is_null(root):
-        message = f"{source.name} is empty" if not source.text.strip() else f"{source.name} says nothing"
+        message = f"{source.name} {'says nothing' if source.text.strip() else 'is empty'}"
         return Problem(message, BEGINS, Location(source.name, 1, 1))
     what = "a list" if isinstance(root, ListNode) else "a text"
     return Problem(f"this is {what}, and a workflow is a mapping", BEGINS, source.at(root))

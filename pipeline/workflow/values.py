@@ -11,6 +11,7 @@ from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.model import Choice, Combinations, DataSet, choices, count_choices
 from gravel.pipeline.workflow.nodes import (
+    ListNode,
     MapNode,
     Node,
     ScalarNode,
@@ -61,6 +62,13 @@ class Filled:
     def text(self) -> str:
         """The value as it stands in a text."""
         return self.word or to_text(self.value)
+
+
+def listed(value: Json, node: Node) -> list[tuple[Json, Node]]:
+    """Return the items of a list, or the one value, each with the node that it is written in."""
+    items = value if isinstance(value, list) else [value]
+    nodes = node.items if isinstance(node, ListNode) else (node,) * len(items)
+    return list(zip(items, nodes, strict=True))
 
 
 def references(node: Node, source: Text) -> Iterator[Reference]:
