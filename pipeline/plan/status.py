@@ -1,8 +1,9 @@
-"""What will happen to every stage run, and why."""
+"""What will happen to every stage run, why, and what it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +21,7 @@ from gravel.pipeline.plan.model import (
     RunStatus,
     StageRun,
 )
-from gravel.pipeline.plan.recipes import NeedsResult, RecipeMaker, pseudo_ids
-from gravel.pipeline.plan.sizes import plan_extents
+from gravel.pipeline.plan.recipes import PSEUDO, NeedsResult, RecipeMaker, pseudo_ids
 from gravel.pipeline.plan.sources import UnknownSource
 from gravel.pipeline.records.past_runs import read_head, read_run, run_folders
 from gravel.pipeline.store.cache import Cache
@@ -29,7 +29,7 @@ from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Json
 from gravel.stages.errors import StageError
-from gravel.stages.stage import Machine, Stage
+from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 
 def plan_status(
@@ -41,8 +41,8 @@ def plan_status(
 ) -> list[RunStatus]:
     """Tell the state of each run in the plan's order; with a machine also what it needs.
 
-    Raises RequestError for an input file that cannot be read, unless it is a data set, which
-    stops only what rests on it.
+    Raises RequestError for an input file that cannot be read, unless it is a data set, which stops only what
+    rests on it.
     """
     history = History(cache, plan.workflow)
     known: dict[str, tuple[str, ...]] = {}
@@ -127,8 +127,7 @@ def _drop_what_nobody_needs(plan: Plan, found: dict[str, RunStatus]) -> None:
     needed: set[str] = set()
     for key in reversed(list(plan.runs)):
         run, state = plan.runs[key], found[key].state
-        idle = not run.keep and not run.forced
-        if idle and key in read and key not in needed and state == WILL_RUN:
+        if state == WILL_RUN and not (run.keep or run.forced) and key in read and key not in needed:
             found[key] = replace(found[key], state=NOT_NEEDED, reasons=("what reads it is cached",))
         elif state not in (CACHED, NOT_RUN):
             needed.update(run.upstream)
@@ -172,8 +171,7 @@ class History:
                     by_run.setdefault(run, parts)
         for record in reversed(every):
             stated = record.provenance.get("file")
-            file = Path(stated) if isinstance(stated, str) else None
-            if file is None or file.parent != self._file.parent:
+            if not isinstance(stated, str) or (file := Path(stated)).parent != self._file.parent:
                 continue
             stage = record.parts.get("stage", "")
             run = stage, record.provenance.get("key", "")
@@ -192,7 +190,7 @@ class History:
 
         What they used may have been computed for another project.
         """
-        left = MAX_RUNS
+        read = 0
         for folder in run_folders(self._cache.root):
             head = read_head(folder)
             workflow = head["workflow"] if head is not None else {}
@@ -203,8 +201,8 @@ class History:
             for stage in (read_run(folder) or {"stages": []})["stages"]:
                 if stage["recipe"] is not None:
                     yield (stage["stage"], stage["key"]), stage["recipe"], is_same
-            left -= 1
-            if not left:
+            read += 1
+            if read == MAX_RUNS:
                 return
 
     def _is_same(self, file: Path, name: str | None) -> bool:
@@ -261,3 +259,72 @@ def show_value(name: str, value: Json) -> str:
         return str(value).removeprefix("recipe:")[:12]
     text = to_text(value)
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."
+
+
+def plan_extents(
+    plan: Plan,
+    cache: Cache | None,
+    machine: Machine | Callable[[Stage], Machine],
+    known: Mapping[str, tuple[str, ...]] | None = None,
+) -> dict[str, Need]:
+    """Return each run's need by key.
+
+    `known` holds the output ids of runs whose results exist; their true extents then stand in for
+    estimates. A run whose need cannot be known (its input file cannot be read) is left out, and so is what
+    rests on it.
+    """
+    needs: dict[str, Need] = {}
+    outputs: dict[str, tuple[Extent, ...]] = {}
+    for key, run in plan.runs.items():
+        stored = _stored(cache, (known or {}).get(key, ()))
+        if all(upstream in outputs for upstream in run.upstream):
+            inputs = {
+                slot: tuple(outputs[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
+            }
+            there = machine if isinstance(machine, Machine) else machine(run.stage)
+            with suppress(StageError, OSError):
+                needs[key] = stated_need(run, run.parameters, inputs, there)
+                outputs[key] = needs[key].outputs
+        if stored is not None:
+            outputs[key] = stored
+    return needs
+
+
+def stated_need(
+    run: StageRun, parameters: Parameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
+) -> Need:
+    """Return what the stage states; with `keep: false` also its outputs, which stay in memory.
+
+    Raises StageError for a stage that is not gravel's own and whose estimate fails.
+    """
+    try:
+        need = run.stage.estimate(parameters, inputs, machine)
+    except (StageError, OSError):
+        raise
+    except Exception as error:
+        if run.stage.origin is None:
+            raise
+        message = f"the estimate of stage {run.stage.name} failed: {type(error).__name__}: {error}"
+        raise StageError(message, hint=f"fix it in {run.stage.origin.place}") from error
+    if run.keep:
+        return need
+    return replace(need, host_bytes=need.host_bytes + sum(extent.bytes for extent in need.outputs))
+
+
+def resident_inputs(plan: Plan, needs: Mapping[str, Need]) -> dict[str, int]:
+    """Count, by run, the bytes of inputs that are not kept: they are in memory beside what the run needs."""
+    resident: dict[str, int] = {}
+    for key, run in plan.runs.items():
+        unkept = [needs[each] for each in run.upstream if not plan.runs[each].keep and each in needs]
+        if size := sum(extent.bytes for need in unkept for extent in need.outputs):
+            resident[key] = size
+    return resident
+
+
+def _stored(cache: Cache | None, ids: tuple[str, ...]) -> tuple[Extent, ...] | None:
+    if cache is None or not ids or any(each.startswith(PSEUDO) for each in ids):
+        return None
+    try:
+        return tuple(cache.describe(each).extent for each in ids)
+    except DamagedArtifact:
+        return None

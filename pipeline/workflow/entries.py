@@ -143,7 +143,7 @@ class _EntryReader:
         if not stage.measures:
             message = f"stage {stage.name} measures nothing, so that repeating it gives the same result"
             self.fault(REPEAT, message, "repeat a stage such as traverse")
-        if REPEAT in (axis.rpartition(".")[2] for axis in self.scope.values.axes.coordinates):
+        if REPEAT in (axis.rpartition(".")[2] for axis in self.scope.values.coordinates):
             message = "`repeat` counts repetitions in keys, and the matrix has an axis of that name"
             self.fault(REPEAT, message, "rename the axis")
         return times

@@ -160,9 +160,9 @@ def read_workflow(
         about=about,
         path=path,
         parameters={name: filled.value for name, filled in values.parameters.items()},
-        matrix=values.axes.coordinates,
+        matrix=values.coordinates,
         stages=entries,
-        combinations=tuple(values.axes.combinations),
+        combinations=tuple(values.combinations),
         datasets=values.datasets,
     )
 
@@ -306,7 +306,7 @@ def make_variants(
     """
     found: dict[Choice, Variant] = {}
     entry, scope, values = draft.entry, draft.scope, draft.scope.values
-    count = count_choices(values.axes.combinations, axes)
+    count = count_choices(values.combinations, axes)
     if count > MAX_RUNS:
         message = f"{entry.name!r} would run {count:,} times, and a workflow has at most {MAX_RUNS:,} runs"
         scope.fault(entry.location, message, "give the matrix fewer values")

@@ -208,10 +208,10 @@ def read_matrix(axes: Mapping[str, Node], scope: Scope) -> None:
     for name, axis in found.items():
         full = scope.prefix + name
         values.own_axes[name] = full
-        values.axes.coordinates[full] = tuple(axis.called)
+        values.coordinates[full] = tuple(axis.called)
         values.varying[name] = Varying((full,), {(at,): value for at, value in enumerate(axis.values)})
     groups = [combined] if combined is not None else [axis.alone() for axis in found.values()]
-    values.axes.combinations += [
+    values.combinations += [
         Combinations(tuple(scope.prefix + name for name in group.axes), group.places)
         for group in groups
         if group.axes

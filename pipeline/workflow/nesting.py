@@ -149,7 +149,8 @@ class Reader:
             source = read_workflow_text(path)
             self._trees[real] = source, _top_of(source, self._faults)
         source, top = self._trees[real]
-        values = Values(axes=user.values.axes, folders=(path.absolute().parent, *user.values.folders))
+        folders = (path.absolute().parent, *user.values.folders)
+        values = Values(user.values.coordinates, user.values.combinations, folders=folders)
         return Scope(source, path, top, self._faults, values, prefix, (*user.chain, real))
 
     def _chosen(self, name: str, node: MapNode, user: Scope, drafts: list[Draft]) -> list[Draft]:

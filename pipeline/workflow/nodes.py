@@ -118,9 +118,9 @@ def parse(source: Text) -> tuple[Node | None, list[Problem]]:
     except ReaderError as error:
         before = source.text[: error.position]
         place = source.place(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        message = f"character {error.character!r} cannot stand in a workflow file"
-        if isinstance(error.character, int):
-            message = f"character U+{error.character:04X} cannot stand in a workflow file"
+        code = error.character
+        name = f"U+{code:04X}" if isinstance(code, int) else repr(code)
+        message = f"character {name} cannot stand in a workflow file"
         raise WorkflowError([Problem(message, "remove it, or write it as an escape", place)]) from None
     except (YAMLError, ValueError, IndexError, AttributeError, TypeError, AssertionError) as error:
         # ruamel's scanner has corners where malformed text trips it; the text is at fault all the same.
@@ -167,13 +167,11 @@ class _Builder:
 
     def document(self, events: Iterator[Any]) -> Node | None:
         root: Node | None = None
-        seen = False
         for event in events:
             if isinstance(event, self.kinds.DocumentStartEvent):
-                if seen:
+                if root is not None:
                     self.line, self.column = event.start_mark.line + 1, 1
                     raise self.fail("a second document starts here", "keep one workflow per file")
-                seen = True
                 root = self.node(self.next(events), events, 1)
         return root
 
@@ -185,7 +183,11 @@ class _Builder:
     def node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
         line, column = self.line, self.column
         if isinstance(event, self.kinds.AliasEvent):
-            return self.alias(event.anchor)
+            if event.anchor not in self.anchors:
+                raise self.fail(f"the alias *{event.anchor} has no anchor &{event.anchor} before it")
+            if (meant := self.anchors[event.anchor]) is None:
+                raise self.fail(f"the alias *{event.anchor} stands inside its own anchor")
+            return meant
         self.count += 1
         if self.count > MAX_NODES:
             raise self.fail(f"the file has more than {MAX_NODES:,} values")
@@ -216,14 +218,6 @@ class _Builder:
             raise self.fail(f"with its aliases written out this has more than {MAX_NODES:,} values")
         if event.anchor is not None:
             self.anchors[event.anchor] = node
-        return node
-
-    def alias(self, name: str) -> Node:
-        if name not in self.anchors:
-            raise self.fail(f"the alias *{name} has no anchor &{name} before it")
-        node = self.anchors[name]
-        if node is None:
-            raise self.fail(f"the alias *{name} stands inside its own anchor")
         return node
 
     def mapping(self, events: Iterator[Any], depth: int, line: int, column: int) -> MapNode:
@@ -280,9 +274,7 @@ _WORDS: dict[str, Json] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-_INTEGER = re.compile(r"[-+]?[0-9]+")
-_OCTAL = re.compile(r"0o[0-7]+")
-_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_WHOLE = {10: re.compile(r"[-+]?[0-9]+"), 8: re.compile(r"0o[0-7]+"), 16: re.compile(r"0x[0-9a-fA-F]+")}
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 
 MAX_DIGITS = 40  # longer than any id, seed or size; int() refuses much longer ones by itself
@@ -293,12 +285,8 @@ def plain_value(text: str) -> Json:
 
     A number of which Python would write another text remembers its own.
     """
-    value: Json = text
-    if text in _WORDS:
-        value = _WORDS[text]
-    elif _FLOAT.fullmatch(text):
-        value = float(text)
-    for pattern, base in ((_INTEGER, 10), (_OCTAL, 8), (_HEXADECIMAL, 16)):
+    value = _WORDS.get(text, float(text) if _FLOAT.fullmatch(text) else text)
+    for base, pattern in _WHOLE.items():
         if pattern.fullmatch(text):
             if len(text) > MAX_DIGITS:
                 raise ValueError(f"a number of {len(text)} digits; at most {MAX_DIGITS} are read")

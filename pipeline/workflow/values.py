@@ -85,8 +85,7 @@ def references(node: Node, source: Text) -> Iterator[Reference]:
             column = found + 1 if found >= 0 else scalar.column
             start = found + len(match[0]) if found >= 0 else start
             name = (match[1] or "").strip()
-            known = name if NAME.fullmatch(name) else None
-            yield Reference(known, match[0], replace(place, column=column))
+            yield Reference(name if NAME.fullmatch(name) else None, match[0], replace(place, column=column))
 
 
 def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
@@ -104,10 +103,10 @@ def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
         size = 1 + sum(part.size for part in parts)
         filled = Filled(plain, size, 1 + max((part.depth for part in parts), default=0))
     if filled.size > MAX_FILLED or filled.depth > MAX_FILLED_DEPTH:
-        message = f"with its references filled in this has more than {MAX_FILLED:,} values"
+        what = f"has more than {MAX_FILLED:,} values"
         if filled.depth > MAX_FILLED_DEPTH:
-            message = f"with its references filled in this is nested more than {MAX_FILLED_DEPTH} deep"
-        raise WorkflowError([Problem(message, None, source.at(node))])
+            what = f"is nested more than {MAX_FILLED_DEPTH} deep"
+        raise WorkflowError([Problem(f"with its references filled in this {what}", None, source.at(node))])
     return filled
 
 
@@ -150,18 +149,6 @@ def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -
     return Filled(text)
 
 
-@dataclass
-class Axes:
-    """All axes of a workflow and of those that it uses, in order, under their full names.
-
-    `coordinates` says how each value of an axis is called in keys, `--where` and reports: by its name where
-    the axis is a mapping of names to values, else by itself.
-    """
-
-    coordinates: dict[str, tuple[Json, ...]] = field(default_factory=dict)
-    combinations: list[Combinations] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class Varying:
     """A value for each choice of positions on some axes, in the order of the matrix."""
@@ -185,6 +172,8 @@ class Origin:
 class Values:
     """What the names in one file stand for; `broken` names those that have faults of their own.
 
+    `coordinates` has all axes of a workflow and of those that it uses, in order, under their full names, and
+    how each value is called in keys, `--where` and reports; `combinations` says which values go together.
     `varying` holds the axes of the file and the parameters whose values depend on axes of a workflow that
     uses this one; `own_axes` leads from the names of this file's axes, those of workflows that it uses
     included, to their full names. `origins` says where the value of a parameter stands that was given by a
@@ -193,7 +182,8 @@ class Values:
     the file of each is named.
     """
 
-    axes: Axes = field(default_factory=Axes)
+    coordinates: dict[str, tuple[Json, ...]] = field(default_factory=dict)
+    combinations: list[Combinations] = field(default_factory=list)
     parameters: dict[str, Filled] = field(default_factory=dict)
     varying: dict[str, Varying] = field(default_factory=dict)
     own_axes: dict[str, str] = field(default_factory=dict)
@@ -224,18 +214,15 @@ class Values:
     def axes_behind(self, names: Iterable[str | None]) -> tuple[str, ...]:
         """Return the axes on which the values of these names depend, in the order of the matrix."""
         wanted = {axis for name in names if name in self.varying for axis in self.varying[name].axes}
-        return tuple(axis for axis in self.axes.coordinates if axis in wanted)
+        return tuple(axis for axis in self.coordinates if axis in wanted)
 
     def filled(self, node: Node, source: Text, axes: Sequence[str]) -> Iterator[tuple[Choice, Filled]]:
         """Fill a tree in for each choice on these axes, on which all of its names depend that vary."""
         names = {each.name for each in references(node, source)}
         varying = {name: value for name, value in self.varying.items() if name in names}
-        for choice in choices(self.axes.combinations, axes):
+        for choice in choices(self.combinations, axes):
             place = dict(zip(axes, choice, strict=True))
-            chosen = {
-                name: value.table[tuple(place[axis] for axis in value.axes)]
-                for name, value in varying.items()
-            }
+            chosen = {key: one.table[tuple(place[axis] for axis in one.axes)] for key, one in varying.items()}
             yield choice, fill(node, {**self.parameters, **chosen}, source)
 
     def origin_of(self, node: Node) -> Origin | None:
@@ -317,7 +304,7 @@ class Scope:
             return None
         axes = values.axes_behind(each.name for each in named)
         over = f"over the axes {', '.join(axes)}"
-        if count_choices(values.axes.combinations, axes) > MAX_RUNS:
+        if count_choices(values.combinations, axes) > MAX_RUNS:
             message = f"this has more than {MAX_RUNS:,} values {over}"
             self.fault(node, message, "give the matrix fewer values")
             return None

@@ -85,9 +85,9 @@ def test_matrix_values_may_come_from_parameters() -> None:
 def test_an_axis_may_name_its_values() -> None:
     values = values_of("parameters: {a: 3}\nmatrix: {n: {one: {k: 1}, other: {k: '${a}'}}}")
     assert [each.value for each in values.varying["n"].table.values()] == [{"k": 1}, {"k": 3}]
-    assert values.axes.coordinates["n"] == ("one", "other")
+    assert values.coordinates["n"] == ("one", "other")
     values = values_of("parameters: {more: {x: 1, y: 2}}\nmatrix: {n: {with: '${more}', y: 3, z: 4}}")
-    assert values.axes.coordinates["n"] == ("x", "y", "z")
+    assert values.coordinates["n"] == ("x", "y", "z")
     assert [each.value for each in values.varying["n"].table.values()] == [1, 3, 4]
 
 
