@@ -38,10 +38,7 @@ class Recipe:
     @property
     def without_parts(self) -> Recipe:
         """The same recipe without its parts, which are most of what it takes in memory."""
-        return Recipe(self.digest, _NO_PARTS, self.contents)
-
-
-_NO_PARTS: dict[str, Json] = {}
+        return Recipe(self.digest, {}, self.contents)
 
 
 def _encode(value: Json, into: bytearray) -> None:
@@ -146,7 +143,7 @@ def make_recipe(
             name = f"{shown(location)} ({count})"
         named[name] = content
     public = {**parts, "parameters": hidden(plain), "files": named}
-    return Recipe(digest(hashed), public, dict(files) if files else _NO_PARTS)
+    return Recipe(digest(hashed), public, dict(files))
 
 
 def _without_secrets(value: Json, files: Mapping[str, str]) -> Json:

@@ -130,8 +130,8 @@ def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
     nest = entry[: entry.rfind(".") + 1]
     short = [axis.removeprefix(nest) for axis in coordinates]
     names = short if len(set(short)) == len(short) else list(coordinates)
-    pairs = zip(names, coordinates.values(), strict=True)
-    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in pairs)}]"
+    texts = map(_value_text, coordinates.values())
+    return f"{entry}[{','.join(map('='.join, zip(names, texts, strict=True)))}]"
 
 
 def _value_text(value: Json) -> str:

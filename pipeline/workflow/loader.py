@@ -98,8 +98,7 @@ def in_order(drafts: Mapping[str, Draft], faults: Faults) -> list[str]:
             wanted = waiting.pop(0)
             if state.get(wanted) == 1:
                 names = [each for each, _ in path]
-                circle = names[names.index(wanted) :]
-                _note_circle(drafts, circle, faults)
+                _note_circle(drafts, names[names.index(wanted) :], faults)
             elif wanted not in state:
                 state[wanted] = 1
                 path.append((wanted, _feeds(drafts, wanted)))
@@ -112,14 +111,11 @@ def _feeds(drafts: Mapping[str, Draft], name: str) -> list[str]:
 
 
 def _note_circle(drafts: Mapping[str, Draft], circle: list[str], faults: Faults) -> None:
-    first = drafts[circle[0]]
-    wanted = circle[1] if len(circle) > 1 else circle[0]
-    place = next(
-        (named.location for slot in first.slots.values() for named in slot if named.name == wanted),
-        first.entry.location,
-    )
-    message = " needs ".join([*circle, circle[0]])
-    faults.add(f"the entries form a circle: {message}", "one of these inputs must come from elsewhere", place)
+    wanted = [*circle, circle[0]]
+    inputs = [named for slot in drafts[circle[0]].slots.values() for named in slot]
+    place = next(named.location for named in inputs if named.name == wanted[1])
+    message = f"the entries form a circle: {' needs '.join(wanted)}"
+    faults.add(message, "one of these inputs must come from elsewhere", place)
 
 
 def load_workflow(

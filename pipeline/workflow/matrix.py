@@ -44,10 +44,6 @@ class Axis:
         self.values.append(value)
         return len(self.called) - 1
 
-    def alone(self) -> Combinations:
-        """Return the axis as one that is free of all others."""
-        return Combinations((self.name,), tuple((at,) for at in range(len(self.called))))
-
 
 @dataclass(frozen=True)
 class _Item:
@@ -210,12 +206,11 @@ def read_matrix(axes: Mapping[str, Node], scope: Scope) -> None:
         values.own_axes[name] = full
         values.coordinates[full] = tuple(axis.called)
         values.varying[name] = Varying((full,), {(at,): value for at, value in enumerate(axis.values)})
-    groups = [combined] if combined is not None else [axis.alone() for axis in found.values()]
-    values.combinations += [
-        Combinations(tuple(scope.prefix + name for name in group.axes), group.places)
-        for group in groups
-        if group.axes
-    ]
+        if combined is None:
+            values.combinations.append(Combinations((full,), tuple(values.varying[name].table)))
+    if combined is not None and combined.axes:
+        full_names = tuple(scope.prefix + name for name in combined.axes)
+        values.combinations.append(Combinations(full_names, combined.places))
 
 
 def _axis(name: str, node: Node, scope: Scope) -> Axis | None:

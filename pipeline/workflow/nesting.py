@@ -13,7 +13,7 @@ from pathlib import Path
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.entries import Draft, about_of, read_entry
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text, is_null, parse, to_text
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Text, is_null, parse, to_text
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.plugins import with_plugins
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
@@ -233,8 +233,13 @@ def _top_of(source: Text, faults: Faults) -> MapNode:
     """Parse a file and return its top; raises WorkflowError for what is no mapping."""
     root, problems = parse(source)
     faults.add_all(problems)
+    if root is None or is_null(root):
+        message = f"{source.name} {'says nothing' if source.text.strip() else 'is empty'}"
+        raise WorkflowError([Problem(message, BEGINS, Location(source.name, 1, 1))])
     if not isinstance(root, MapNode):
-        raise WorkflowError([_no_mapping(root, source)])
+        what = "a list" if isinstance(root, ListNode) else "a text"
+        message = f"this is {what}, and a workflow is a mapping"
+        raise WorkflowError([Problem(message, BEGINS, source.at(root))])
     if len(root.keys) > 1 and not set(root.keys) & set(SECTIONS):
         message = f"this is no workflow: it has {', '.join(root.keys)}"
         first = next(iter(root.keys.values()))
@@ -244,11 +249,3 @@ def _top_of(source: Text, faults: Faults) -> MapNode:
             hint = suggest(key, SECTIONS, "section")
             faults.add(f"a workflow has no section {key!r}", hint, source.at(node))
     return root
-
-
-def _no_mapping(root: Node | None, source: Text) -> Problem:
-    if root is None or is_null(root):
-        message = f"{source.name} {'says nothing' if source.text.strip() else 'is empty'}"
-        return Problem(message, BEGINS, Location(source.name, 1, 1))
-    what = "a list" if isinstance(root, ListNode) else "a text"
-    return Problem(f"this is {what}, and a workflow is a mapping", BEGINS, source.at(root))

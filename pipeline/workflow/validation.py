@@ -111,10 +111,9 @@ def _best_members(steps: Sequence[_Step]) -> list[_Step]:
             tag: sum(len(step.path) == len(path) for step in member) for tag, member in members.items()
         }
         least = min(shallow.values())
-        best = [members[tag] for tag in members if shallow[tag] == least]
-        if least == 0 or (len(best) == 1 and len(members) == 1):
-            sizes = [len(member) for member in best]
-            kept += best[sizes.index(min(sizes))]
+        if least == 0 or len(members) == 1:
+            best = min((members[tag] for tag in members if shallow[tag] == least), key=len)
+            kept += best
         else:
             kept += _merge([step for member in members.values() for step in member], len(path))
     return kept
@@ -158,25 +157,21 @@ def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
     """Tell the failures of several members in one sentence each."""
     shallow = [step for step in steps if len(step.path) == depth]
     unknown = {step.name: step for step in shallow if step.kind == "extra_forbidden"}
-    allowed = {step.name for step in shallow if step.kind == "missing"}
-    strange = [step for name, step in unknown.items() if name not in allowed]
-    if strange:
-        return strange
     missing = [step for step in shallow if step.kind == "missing"]
+    allowed = {step.name for step in missing}
+    if strange := [step for name, step in unknown.items() if name not in allowed]:
+        return strange
     if missing and len(missing) == len(shallow):
         first = missing[0]
         names = either(dict.fromkeys(repr(step.name) for step in missing))
         return [_sentence(first.path, f"one of {names} is needed", first.value)]
-    if any(step.kind in _FAR for step in shallow) and any(step.kind not in _FAR for step in shallow):
-        shallow = [step for step in shallow if step.kind not in _FAR]
+    shallow = [step for step in shallow if step.kind not in _FAR] or shallow
     first = shallow[0]
     wanted = either(dict.fromkeys(_expectation(step) for step in shallow))
     return [_sentence(first.path, f"{wanted} is expected", first.value, first.context)]
 
 
 _FAR = {"model_type", "model_attributes_type", "dict_type", "list_type", "tuple_type", "none_required"}
-
-
 _COUNTED_OR_MATCHED = {"too_short", "too_long", "string_pattern_mismatch"}
 
 _PLAIN = {
@@ -202,8 +197,7 @@ def _expectation(step: _Step) -> str:
         return f"at {word} {count} {'value' if count == 1 else 'values'}"
     if step.kind == "string_pattern_mismatch":
         return f"a text that matches {step.context['pattern']}"
-    text = step.message.removeprefix("Value error, ")
-    text = re.sub(r"^Input should be ", "", text)
+    text = step.message.removeprefix("Value error, ").removeprefix("Input should be ")
     for term, plain in _PLAIN.items():
         text = re.sub(term, plain, text)
     return text
