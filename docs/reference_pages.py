@@ -24,7 +24,7 @@ from gravel.pipeline.cli import COMMANDS, main
 from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order, strategies_of
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.model import Workflow
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented, models_in
 from gravel.stages.presets import PRESETS, setting_text

@@ -11,7 +11,7 @@ from gravel.pipeline.cli.completions import runs
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.hashing import is_input
-from gravel.pipeline.plan.reasons import show_value
+from gravel.pipeline.plan.status import show_value
 from gravel.pipeline.records.comparison import compare_runs
 from gravel.pipeline.records.past_runs import find_run, run_folders
 

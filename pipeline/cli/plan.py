@@ -113,7 +113,7 @@ def command(
 
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
-    from gravel.pipeline.plan.sizes import resident_inputs
+    from gravel.pipeline.plan.status import resident_inputs
     from gravel.pipeline.scheduler.refusals import refuse_larger_groups
 
     needs = {

@@ -164,7 +164,7 @@ def _show_workflow(file: str, selection: Mapping[str, Any], others: Sequence[str
 
 def _say_what_differs(failures: Failures, plan: Plan) -> None:
     """Tell where the workflow is no longer what failed."""
-    from gravel.pipeline.workflow.scalars import as_data
+    from gravel.pipeline.workflow.nodes import as_data
 
     gone = [key for key in failures.keys if plan.find(key) is None]
     if gone:

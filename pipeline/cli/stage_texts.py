@@ -52,7 +52,7 @@ def default_text(info: FieldInfo) -> str:
     """Write a parameter's default as YAML would have it."""
     from pydantic import BaseModel
 
-    from gravel.pipeline.workflow.scalars import to_text
+    from gravel.pipeline.workflow.nodes import to_text
 
     value = info.get_default(call_default_factory=True, validated_data={})
     return to_text(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)

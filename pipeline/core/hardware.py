@@ -17,19 +17,16 @@ import platform
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.kernels.compiled.folder import Folder, folder_path
 from gravel.kernels.cuda.capability import LEAST, too_old
 from gravel.pipeline.core.errors import GravelError
 from gravel.stages.artifact import Json
-
-if TYPE_CHECKING:
-    from gravel.stages.artifact import Json
-
 
 BOOT = "/proc/sys/kernel/random/boot_id"
 DRIVER = "/proc/driver/nvidia/version"
@@ -40,44 +37,43 @@ DEVICES = "/dev"
 _DEVICE = re.compile(r"nvidia\d+")
 
 
-def _read_memo() -> Sequence[Sequence[Json]]:
-    """Return what was written on this boot, for this driver, these devices and this control group."""
-    name, folder = _name(), _folder(create=False)
-    if folder is None:
-        return ()
-    try:
-        content = None if name is None else folder.read(name)
-        found = [] if content is None else json.loads(content)
-    except ValueError:
-        return ()
-    finally:
-        folder.close()
-    return found if isinstance(found, list) else ()
+def _memo(*, create: bool) -> tuple[Folder, str] | None:
+    """Return the memo's folder and name, which hangs on boot, driver, devices and control group.
 
-
-def _write_memo(facts: Sequence[Sequence[Json]]) -> None:
-    """Remember rows of facts; without a folder that is safe nothing is."""
-    name = _name()
-    if name is not None and (folder := _folder(create=True)) is not None:
-        folder.write(name, json.dumps(facts).encode())
-        folder.close()
-
-
-def _name() -> str | None:
-    """Name the entry; None if what it hangs on cannot be told."""
+    None if these cannot be told, or the folder is not safe.
+    """
     try:
         known = [Path(file).read_text() for file in (BOOT, DRIVER, GROUP)]
         files = sorted(name for name in os.listdir(DEVICES) if _DEVICE.fullmatch(name))  # noqa: PTH208
-    except (OSError, ValueError):
+        folder = Folder(folder_path(), create=create)
+    except (OSError, ValueError, RuntimeError):
         return None
-    return "devices-" + hashlib.sha256(json.dumps([*known, files]).encode()).hexdigest()
+    return folder, "devices-" + hashlib.sha256(json.dumps([*known, files]).encode()).hexdigest()
 
 
-def _folder(*, create: bool) -> Folder | None:
+def _known() -> tuple[Device, ...]:
+    """Return all GPUs as an earlier process found them; none if they may be others by now."""
+    memo = _memo(create=False)
+    if memo is None:
+        return ()
+    folder, name = memo
     try:
-        return Folder(folder_path(), create=create)
-    except (OSError, RuntimeError):
-        return None
+        rows = json.loads(folder.read(name) or b"[]")
+        facts = [(*row, tuple(capability)) for *row, capability in rows]
+        return tuple(Device(*each) for each in facts)
+    except (TypeError, ValueError):
+        return ()
+    finally:
+        folder.close()
+
+
+def _remember(devices: Sequence[Device]) -> None:
+    memo = _memo(create=True)
+    if memo is not None:
+        folder, name = memo
+        rows = [[each.mask, each.name, each.total_bytes, each.uuid, each.capability] for each in devices]
+        folder.write(name, json.dumps(rows).encode())
+        folder.close()
 
 
 FAKE = "GRAVEL_FAKE_DEVICES"
@@ -114,7 +110,7 @@ class Device:
             handle = _nvml().nvmlDeviceGetHandleByUUID(self.uuid)
             return int(pynvml.nvmlDeviceGetMemoryInfo(handle).free)
         except pynvml.NVMLError as error:
-            _write_memo([])
+            _remember(())
             raise GravelError(
                 f"the driver does not answer for the GPU {self.mask} ({self.name}): {error}",
                 hint="run again; `gravel doctor` checks the driver",
@@ -156,29 +152,24 @@ def _nvml() -> Any:
     return pynvml
 
 
-def _known() -> tuple[Device, ...]:
-    """Return all GPUs as an earlier process found them; none if they may be others by now."""
-    try:
-        found = [(*each, tuple(capability)) for *each, capability in _read_memo()]
-        return tuple(Device(*each) for each in found)
-    except (TypeError, ValueError):
-        return ()
-
-
 def _asked() -> tuple[Device, ...]:
     """Ask the driver for all GPUs, and remember them."""
     import pynvml
 
+    found = []
     try:
         nvml = _nvml()
-        found = tuple(_describe(nvml, index) for index in range(nvml.nvmlDeviceGetCount()))
+        for index in range(nvml.nvmlDeviceGetCount()):
+            handle = nvml.nvmlDeviceGetHandleByIndex(index)
+            name, uuid = str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle))
+            total = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
+            major, minor = map(int, nvml.nvmlDeviceGetCudaComputeCapability(handle))
+            found.append(Device(str(index), name, total, uuid, (major, minor)))
     except pynvml.NVMLError:
         return ()
     if found:
-        _write_memo(
-            [[each.mask, each.name, each.total_bytes, each.uuid, list(each.capability)] for each in found]
-        )
-    return found
+        _remember(found)
+    return tuple(found)
 
 
 def _visible(found: tuple[Device, ...], mask: str | None) -> tuple[Device, ...]:
@@ -191,14 +182,6 @@ def _visible(found: tuple[Device, ...], mask: str | None) -> tuple[Device, ...]:
             break
         chosen.append(replace(match[0], mask=part))
     return tuple(chosen)
-
-
-def _describe(nvml: Any, index: int) -> Device:
-    handle = nvml.nvmlDeviceGetHandleByIndex(index)
-    name, uuid = str(nvml.nvmlDeviceGetName(handle)), str(nvml.nvmlDeviceGetUUID(handle))
-    total = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
-    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(handle)
-    return Device(str(index), name, total, uuid, (int(major), int(minor)))
 
 
 def rotation(devices: tuple[Device, ...], position: int) -> str:
@@ -253,16 +236,10 @@ def versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"python": platform.python_version()}
-    for name in ("gravel", "numpy", "numba", "pyarrow", "dask", "distributed"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    for name in ("cupy-cuda13x", "cupy-cuda12x"):
-        try:
-            found["cupy"] = version(name)
-        except PackageNotFoundError:
-            continue
+    packages = ("gravel", "numpy", "numba", "pyarrow", "dask", "distributed", "cupy-cuda13x", "cupy-cuda12x")
+    for name in packages:
+        with suppress(PackageNotFoundError):
+            found[name.partition("-")[0]] = version(name)
     return found
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote
 
 from blake3 import blake3
 
+from gravel.stages.artifact import Json
 from gravel.stages.stage import FileInput, Parameters, Stage
 from gravel.stages.urls import hidden, shown
-
-Json: TypeAlias = Any
 
 RECIPE_FORMAT = 1
 
@@ -39,10 +38,7 @@ class Recipe:
     @property
     def without_parts(self) -> Recipe:
         """The same recipe without its parts, which are most of what it takes in memory."""
-        return Recipe(self.digest, _NO_PARTS, self.contents)
-
-
-_NO_PARTS: dict[str, Json] = {}
+        return Recipe(self.digest, {}, self.contents)
 
 
 def _encode(value: Json, into: bytearray) -> None:
@@ -101,12 +97,8 @@ def content_of(digest: str, file: FileInput) -> str:
     """
     name = shown(file.location).rstrip("/").rpartition("/")[2].split("?")[0].lower()
     suffixes = "".join(f".{part}" for part in name.split(".")[1:][-2:])
-    columns = (f"{_quoted(name)}={_quoted(value)}" for name, value in file.columns)
+    columns = ("=".join(quote(part, errors="surrogatepass") for part in column) for column in file.columns)
     return " ".join([f"{digest} {suffixes}".rstrip(), *columns])
-
-
-def _quoted(text: str) -> str:
-    return quote(text, errors="surrogatepass")
 
 
 def make_recipe(
@@ -151,7 +143,7 @@ def make_recipe(
             name = f"{shown(location)} ({count})"
         named[name] = content
     public = {**parts, "parameters": hidden(plain), "files": named}
-    return Recipe(digest(hashed), public, dict(files) if files else _NO_PARTS)
+    return Recipe(digest(hashed), public, dict(files))
 
 
 def _without_secrets(value: Json, files: Mapping[str, str]) -> Json:

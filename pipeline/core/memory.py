@@ -6,6 +6,7 @@ the middle of a stage. Every stage states its need instead, and the driver adds 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -115,24 +116,19 @@ def _cgroup_files(root: Path, process: Path) -> list[Path]:
 def memory_limit(cgroups: Path = Path("/sys/fs/cgroup"), process: Path = Path("/proc")) -> tuple[int, str]:
     """Return the bytes that this process may use by the smallest cgroup limit or by MemTotal, and which."""
     limits = [limit for file in _cgroup_files(cgroups, process) if (limit := _read_limit(file)) is not None]
-    try:
-        text = (process / "meminfo").read_text()
-        total = int(text.split("MemTotal:")[1].split()[0]) * 1024
-    except (OSError, IndexError):
-        import os
-
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    total = _meminfo("MemTotal:", process)
     smallest = min(limits, default=total)
     return (smallest, "the control group's limit") if smallest < total else (total, "the machine's memory")
 
 
-def available_bytes(process: Path = Path("/proc")) -> int:
+def available_bytes() -> int:
     """Return how many bytes of the machine's memory programs may still take now."""
-    import os
+    return _meminfo("MemAvailable:", Path("/proc"))
 
+
+def _meminfo(name: str, process: Path) -> int:
     try:
-        text = (process / "meminfo").read_text()
-        return int(text.split("MemAvailable:")[1].split()[0]) * 1024
+        return int((process / "meminfo").read_text().split(name)[1].split()[0]) * 1024
     except (OSError, IndexError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
@@ -156,9 +152,6 @@ def refuse_what_cannot_fit(
     `resident` has the bytes, by run, of its inputs that are in memory meanwhile, and `locations` says where a
     workflow has each run.
     """
-    host_needs: dict[str, tuple[int, str]] = {}
-    device_needs: dict[str, tuple[int, str]] = {}
-    host, device, unkept = 0, 0, False
     refused = [
         Problem(
             f"this run cannot fit its own parameters: {key}: {need.refusal}",
@@ -170,40 +163,36 @@ def refuse_what_cannot_fit(
     ]
     if refused:
         raise WorkflowError(refused)
+    host_needs: dict[str, tuple[int, str]] = {}
+    device_needs: dict[str, tuple[int, str]] = {}
+    unkept = False
     for key, need in needs.items():
         beside = (resident or {}).get(key, 0)
         if need.host_bytes + beside > capacity.host_bytes:
-            host = max(host, need.host_bytes + beside)
             unkept = unkept or beside > 0
             extra = f" beside {format_bytes(beside)} of inputs that are not kept" if beside else ""
             text = f"{format_bytes(need.host_bytes)} of host memory{extra}"
             host_needs[key] = (need.host_bytes + beside, text)
         if need.device_bytes > capacity.device_bytes:
-            device = max(device, need.device_bytes)
             device_needs[key] = (need.device_bytes, f"{format_bytes(need.device_bytes)} of GPU memory")
-    lines = [*_largest(host_needs), *_largest(device_needs)]
-    if not lines:
-        return
     have = f"{format_bytes(capacity.host_bytes)} of host memory ({capacity.source})"
-    if device:
-        have += (
-            f" and {format_bytes(capacity.device_bytes)} on each GPU ({capacity.device_source or 'no GPU'})"
-        )
     cures = []
-    if host:
+    if host_needs:
+        most = format_bytes(max(amount for amount, _ in host_needs.values()))
+        kept = ", or inputs that are kept on disk (keep: true)" if unkept else ""
         cures.append(
-            f"a machine, control group or --host-memory of at least {format_bytes(host)}, a smaller graph, "
-            "or a smaller memory parameter where the stage has one"
-            + (", or inputs that are kept on disk (keep: true)" if unkept else "")
+            f"a machine, control group or --host-memory of at least {most}, a smaller graph, "
+            f"or a smaller memory parameter where the stage has one{kept}"
         )
-    if device:
-        cures.append(
-            f"GPUs with {format_bytes(device)}, a placement that keeps less on the device, or --backend cpu"
-        )
-    raise RequestError(
-        f"this run cannot fit: {'; '.join(lines)}; there is {have}",
-        hint=f"to make it fit: {'; '.join(cures)}; see docs/troubleshooting.md#does-not-fit",
-    )
+    if device_needs:
+        source = capacity.device_source or "no GPU"
+        have += f" and {format_bytes(capacity.device_bytes)} on each GPU ({source})"
+        most = format_bytes(max(amount for amount, _ in device_needs.values()))
+        cures.append(f"GPUs with {most}, a placement that keeps less on the device, or --backend cpu")
+    if cures:
+        named = "; ".join([*_largest(host_needs), *_largest(device_needs)])
+        hint = f"to make it fit: {'; '.join(cures)}; see docs/troubleshooting.md#does-not-fit"
+        raise RequestError(f"this run cannot fit: {named}; there is {have}", hint=hint)
 
 
 def _largest(needs: Mapping[str, tuple[int, str]]) -> Iterator[str]:
@@ -213,10 +202,8 @@ def _largest(needs: Mapping[str, tuple[int, str]]) -> Iterator[str]:
         stages.setdefault(key.partition("[")[0], []).append(key)
     named = list(stages.values())[:MAX_NAMED]
     for keys in named:
-        largest = needs[keys[0]][1]
-        yield f"{keys[0]} needs {largest}" + (
-            f" ({len(keys)} runs of this stage do not fit)" if len(keys) > 1 else ""
-        )
+        several = f" ({len(keys)} runs of this stage do not fit)" if len(keys) > 1 else ""
+        yield f"{keys[0]} needs {needs[keys[0]][1]}{several}"
     left = len(needs) - sum(map(len, named))
     if left:
         yield f"{left} smaller stage {'runs do' if left > 1 else 'run does'} not fit either"
@@ -232,19 +219,18 @@ def refuse_what_no_disk_holds(
     """
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(existing).free
-    refused = []
-    for key, need in needs.items():
-        size = sum(output.bytes for output in need.outputs)
-        if size > MAX_OVERSTATED * free:
-            refused.append(
-                Problem(
-                    f"the results of {key} may have {format_bytes(size)}, and the disk of the cache {folder} "
-                    f"has {format_bytes(free)} free",
-                    f"ask for less: results of up to {format_bytes(MAX_OVERSTATED * free)} may fit if their "
-                    "labels are small; or choose a cache on a larger disk with --cache or GRAVEL_CACHE",
-                    (locations or {}).get(key),
-                )
-            )
+    fitting = f"results of up to {format_bytes(MAX_OVERSTATED * free)} may fit if their labels are small"
+    sizes = {key: sum(output.bytes for output in need.outputs) for key, need in needs.items()}
+    refused = [
+        Problem(
+            f"the results of {key} may have {format_bytes(size)}, and the disk of the cache {folder} "
+            f"has {format_bytes(free)} free",
+            f"ask for less: {fitting}; or choose a cache on a larger disk with --cache or GRAVEL_CACHE",
+            (locations or {}).get(key),
+        )
+        for key, size in sizes.items()
+        if size > MAX_OVERSTATED * free
+    ]
     if refused:
         raise WorkflowError(refused)
 

@@ -8,13 +8,18 @@ from dataclasses import dataclass, field, replace
 from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun, run_key
-from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
 from gravel.pipeline.workflow.entries import REPEAT
-from gravel.pipeline.workflow.model import EntryOutput, StageEntry, Workflow
-from gravel.pipeline.workflow.nodes import Text, parse
-from gravel.pipeline.workflow.scalars import as_data, to_text
-from gravel.pipeline.workflow.substitution import fill
-from gravel.pipeline.workflow.values import MAX_RUNS
+from gravel.pipeline.workflow.model import (
+    Choice,
+    Combinations,
+    EntryOutput,
+    StageEntry,
+    Workflow,
+    choices,
+    count_choices,
+)
+from gravel.pipeline.workflow.nodes import Text, as_data, parse, to_text
+from gravel.pipeline.workflow.values import MAX_RUNS, fill
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters
 
@@ -39,7 +44,7 @@ def select(
     if failed:
         again = _with_descendants(plan, failed)
         wanted = wanted & again if only else again
-    kept = _with_ancestors(plan, wanted) if only or failed else wanted
+    kept = wanted | {run.key for run in plan.lineage(*wanted)}
     forced: dict[str, str] = {}
     stored: set[str] = set()
     for option, names in (("--force", force), ("--from", start), ("--keep", keep)):
@@ -121,8 +126,6 @@ def _find_runs(plan: Plan, names: Collection[str]) -> set[str]:
 
     A name is that of an entry, of a nested workflow (all of its entries), or a key.
     """
-    if not names:
-        return set()
     found: set[str] = set()
     groups: dict[str, set[str]] = {}
     keys: dict[str, str] = {}
@@ -144,18 +147,6 @@ def _find_runs(plan: Plan, names: Collection[str]) -> set[str]:
             hint = f"entries of that stage: {', '.join(same)}" if same else None
             known = [*groups, *plan.runs] if "[" in name else list(groups)
             raise RequestError(f"there is no entry {name!r}", hint=hint or suggest(name, known, "entry"))
-    return found
-
-
-def _with_ancestors(plan: Plan, keys: Iterable[str]) -> set[str]:
-    """Return the keys and those of everything that they rest on."""
-    found = set(keys)
-    waiting = list(found)
-    while waiting:
-        for upstream in plan.runs[waiting.pop()].upstream:
-            if upstream not in found:
-                found.add(upstream)
-                waiting.append(upstream)
     return found
 
 
@@ -208,9 +199,6 @@ def build_plan(
     return select(plan, only=only, force=force, start=start, failed=failed, keep=keep)
 
 
-Place = tuple[int, ...]  # positions of values, one for each axis of the matrix that reaches an entry
-
-
 @dataclass
 class _Builder:
     workflow: Workflow
@@ -218,7 +206,7 @@ class _Builder:
     repeat: int | None = None
     runs: dict[str, StageRun] = field(default_factory=dict)
     _reach: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _keys: dict[tuple[str, Place], list[str]] = field(default_factory=dict)  # of every repetition
+    _keys: dict[tuple[str, Choice], list[str]] = field(default_factory=dict)  # of every repetition
     _equal: dict[object, str] = field(default_factory=dict)
     _count: int = 0
 
@@ -226,7 +214,6 @@ class _Builder:
         """Add the runs of one entry; those that feed it are there already."""
         axes = self._axes(entry)
         self._reach[entry.name] = axes
-        texts: dict[Place, str] = {}
         repetitions = self.repeat if self.repeat is not None and entry.stage.measures else entry.repeat
         self._count += repetitions * count_choices(self.combinations, axes)
         if self._count > MAX_RUNS:
@@ -238,8 +225,7 @@ class _Builder:
             raise WorkflowError([Problem(message, hint, entry.location)])
         for place in choices(self.combinations, axes):
             at = dict(zip(axes, place, strict=True))
-            choice = tuple(at[axis] for axis in entry.axes)
-            variant = entry.variants[choice]
+            variant = entry.variants[tuple(at[axis] for axis in entry.axes)]
             inputs = {
                 slot: tuple(
                     dict.fromkeys(ref for output in outputs for ref in self._refs(entry, slot, output, at))
@@ -247,10 +233,7 @@ class _Builder:
                 for slot, outputs in entry.inputs.items()
             }
             parameters = _with_labels(variant.parameters, inputs, entry)
-            if parameters is variant.parameters:
-                text = texts.get(choice) or texts.setdefault(choice, parameters.model_dump_json())
-            else:
-                text = parameters.model_dump_json()
+            text = parameters.model_dump_json()
             coordinates = {axis: self.workflow.matrix[axis][position] for axis, position in at.items()}
             run = StageRun(
                 key=run_key(entry.name, coordinates),
@@ -277,14 +260,12 @@ class _Builder:
             self.runs[first] = run
         else:
             known = self.runs[first]
-            aliases = (*known.aliases, run.key)
-            limits = (known.time_limit, run.time_limit)
-            limit = max((each for each in limits if each is not None), default=None)
+            limits = [limit for limit in (known.time_limit, run.time_limit) if limit is not None]
             self.runs[first] = replace(
                 known,
-                aliases=aliases,
+                aliases=(*known.aliases, run.key),
                 keep=known.keep or run.keep,
-                time_limit=None if None in limits else limit,
+                time_limit=max(limits) if len(limits) == 2 else None,
             )
         return first
 

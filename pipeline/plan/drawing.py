@@ -25,14 +25,9 @@ class Box:
 
 def boxes_of_runs(plan: Plan, statuses: Mapping[str, RunStatus]) -> list[Box]:
     """Make one box for each stage run."""
+    states = {key: status.state for key, status in statuses.items()}
     return [
-        Box(
-            key,
-            run.stage.name,
-            run.upstream,
-            statuses[key].state if key in statuses else "",
-            "not kept" if not run.keep else "",
-        )
+        Box(key, run.stage.name, run.upstream, states.get(key, ""), "" if run.keep else "not kept")
         for key, run in plan.runs.items()
     ]
 
@@ -42,14 +37,12 @@ _URGENCY = (CANNOT_RUN, WILL_RUN, WAITS, NOT_NEEDED, CACHED)
 
 def boxes_of_entries(plan: Plan, statuses: Mapping[str, RunStatus]) -> list[Box]:
     """Make one box for each entry of the workflow; its state is the most pressing of its runs'."""
-    states = {key: statuses[key].state if key in statuses else "" for key in plan.runs}
-    return gathered(
-        (
-            (run.entry, run.stage.name, [plan.runs[up].entry for up in run.upstream], states[key])
-            for key, run in plan.runs.items()
-        ),
-        _URGENCY,
+    states = {key: status.state for key, status in statuses.items()}
+    runs = (
+        (run.entry, run.stage.name, [plan.runs[up].entry for up in run.upstream], states.get(key, ""))
+        for key, run in plan.runs.items()
     )
+    return gathered(runs, _URGENCY)
 
 
 def gathered(runs: Iterable[tuple[str, str, Sequence[str], str]], urgency: Sequence[str]) -> list[Box]:
@@ -72,19 +65,13 @@ def gathered(runs: Iterable[tuple[str, str, Sequence[str], str]], urgency: Seque
 
 
 COLOURS = {
-    "": ("#f2f2f2", "#2a2f37"),
     "cached": ("#cdeac0", "#25462b"),
-    "will run": ("#ffe5a0", "#57450f"),
-    "waits": ("#fff4d6", "#3d361d"),
-    "not needed": ("#eeeeee", "#24282e"),
-    "not run": ("#eeeeee", "#24282e"),
-    "cannot run": ("#f7b5b0", "#5d2623"),
     "computed": ("#cfe3f7", "#1f3f5e"),
-    "running": ("#ffe5a0", "#57450f"),
-    "waiting": ("#fff4d6", "#3d361d"),
-    "failed": ("#f7b5b0", "#5d2623"),
-    "skipped": ("#eeeeee", "#24282e"),
     "interrupted": ("#f9d7b5", "#553517"),
+    **dict.fromkeys(("will run", "running"), ("#ffe5a0", "#57450f")),
+    **dict.fromkeys(("waits", "waiting"), ("#fff4d6", "#3d361d")),
+    **dict.fromkeys(("cannot run", "failed"), ("#f7b5b0", "#5d2623")),
+    **dict.fromkeys(("not needed", "not run", "skipped"), ("#eeeeee", "#24282e")),
 }
 """Colours of a box by its state, by day and by night; on paper it is always day."""
 
@@ -95,7 +82,7 @@ LETTER = 7.2  # width of a letter of 12 px monospace
 
 def colours_of(state: str) -> tuple[str, str]:
     """Return the colours of a state, by day and by night."""
-    return COLOURS.get(state, COLOURS[""])
+    return COLOURS.get(state, ("#f2f2f2", "#2a2f37"))
 
 
 def draw_svg(boxes: Sequence[Box], title: str) -> str:
@@ -237,15 +224,11 @@ def _words(box: Box, place: dict[str, int], paint: Callable[[str, str], str]) ->
 
 def draw_dot(boxes: Sequence[Box], title: str) -> str:
     """Write boxes as a directed graph from left to right."""
-    lines = [
-        f"digraph {json.dumps(title)} {{",
-        "  rankdir=LR;",
-        '  node [shape=box, style="rounded,filled"];',
-    ]
+    head = f"digraph {json.dumps(title)} {{"
+    lines = [head, "  rankdir=LR;", '  node [shape=box, style="rounded,filled"];']
     for box in boxes:
-        label = "\n".join(
-            filter(None, (box.name, f"({box.stage})" if box.stage != box.name else "", box.note))
-        )
+        stage = f"({box.stage})" if box.stage != box.name else ""
+        label = "\n".join(filter(None, (box.name, stage, box.note)))
         colour, _ = colours_of(box.state)
         lines.append(f'  {json.dumps(box.name)} [label={json.dumps(label)}, fillcolor="{colour}"];')
     for box in boxes:

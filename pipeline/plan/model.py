@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.workflow.model import Workflow
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Json
-from gravel.stages.stage import CannotRun, Need, Parameters, Stage
+from gravel.stages.stage import Need, Parameters, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class Plan:
             return self.runs[key]
         return next((run for run in self.runs.values() if key in run.aliases), None)
 
-    def lineage(self, key: str) -> list[StageRun]:
-        """Everything that a run rests on, nearest first, without the run itself."""
+    def lineage(self, *keys: str) -> list[StageRun]:
+        """Everything that runs rest on, nearest first; not the runs, unless one rests on another."""
         found: dict[str, StageRun] = {}
-        waiting = list(self.runs[key].upstream)
+        waiting = [upstream for key in keys for upstream in self.runs[key].upstream]
         for name in waiting:
             if name not in found:
                 found[name] = self.runs[name]
@@ -130,8 +130,8 @@ def run_key(entry: str, coordinates: Mapping[str, Json]) -> str:
     nest = entry[: entry.rfind(".") + 1]
     short = [axis.removeprefix(nest) for axis in coordinates]
     names = short if len(set(short)) == len(short) else list(coordinates)
-    pairs = zip(names, coordinates.values(), strict=True)
-    return f"{entry}[{','.join(f'{axis}={_value_text(value)}' for axis, value in pairs)}]"
+    texts = map(_value_text, coordinates.values())
+    return f"{entry}[{','.join(map('='.join, zip(names, texts, strict=True)))}]"
 
 
 def _value_text(value: Json) -> str:
@@ -155,7 +155,16 @@ def without_unable(plan: Plan, backend_of: Callable[[Stage], str]) -> Plan:
     }
     if not found:
         return plan
-    _refuse(plan, found)
+    entries: dict[str, list[StageRun]] = {}
+    for run in plan.runs.values():
+        entries.setdefault(run.entry, []).append(run)
+    problems = [
+        Problem(f"{run.key} cannot run here: it {found[run.key].reason}", found[run.key].hint, run.location)
+        for run, *others in entries.values()
+        if all(each.key in found for each in (run, *others))
+    ]
+    if problems:
+        raise WorkflowError(problems)
     reasons = {key: unable.reason for key, unable in found.items()}
     causes = dict(reasons)
     runs: dict[str, StageRun] = {}
@@ -166,7 +175,10 @@ def without_unable(plan: Plan, backend_of: Callable[[Stage], str]) -> Plan:
             if rest is None:
                 reasons[key] = f"it needs {', '.join(lost)}"
             else:
-                runs[key] = _with_reasons(rest, {name: causes[name] for name in lost if name in causes})
+                if "not_run" in run.stage.parameters.model_fields:  # it says what is not there, and why
+                    told = {name: causes[name] for name in lost if name in causes}
+                    rest = replace(rest, parameters=rest.parameters.model_copy(update={"not_run": told}))
+                runs[key] = rest
                 continue
         runs[key] = replace(run, not_run=reasons[key]) if key in reasons else run
     return Plan(plan.workflow, runs, plan.wanted)
@@ -187,31 +199,7 @@ def without(run: StageRun, lost: Collection[str]) -> StageRun | None:
     labels = getattr(run.parameters, "labels", None)
     every = [ref.run for slot, refs in run.inputs.items() if run.stage.inputs[slot].many for ref in refs]
     parameters = run.parameters
-    if labels and tuple(labels) == tuple(every):
+    if labels and list(labels) == every:
         kept = tuple(label for label in labels if label not in lost)
         parameters = parameters.model_copy(update={"labels": kept})
     return replace(run, inputs=inputs, parameters=parameters)
-
-
-def _with_reasons(run: StageRun, causes: dict[str, str]) -> StageRun:
-    """Let a stage that has a parameter for it know what is not among its inputs, and why."""
-    if "not_run" not in run.stage.parameters.model_fields:
-        return run
-    return replace(run, parameters=run.parameters.model_copy(update={"not_run": causes}))
-
-
-def _refuse(plan: Plan, found: dict[str, CannotRun]) -> None:
-    entries: dict[str, list[str]] = {}
-    for key, run in plan.runs.items():
-        entries.setdefault(run.entry, []).append(key)
-    problems = [
-        _problem(plan.runs[keys[0]], found[keys[0]])
-        for keys in entries.values()
-        if all(key in found for key in keys)
-    ]
-    if problems:
-        raise WorkflowError(problems)
-
-
-def _problem(run: StageRun, unable: CannotRun) -> Problem:
-    return Problem(f"{run.key} cannot run here: it {unable.reason}", unable.hint, run.location)

@@ -13,6 +13,7 @@ from gravel.pipeline.core.errors import GravelError, Location, NeedsContent, Req
 from gravel.pipeline.core.hashing import Recipe, content_of, digest, make_recipe
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.file_digest import FileDigests
+from gravel.pipeline.plan import sources
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import resolved_path
@@ -34,27 +35,21 @@ def listed_sources(run: StageRun, location: str) -> tuple[str, ...]:
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
-            raise RequestError(
-                f"{location} has {format_bytes(size)}; a list of sources may have {format_bytes(MAX_BYTES)}",
-                location=place,
-            )
+            limit = f"a list of sources may have {format_bytes(MAX_BYTES)}"
+            raise RequestError(f"{location} has {format_bytes(size)}; {limit}", location=place)
         data = path.read_bytes()
     except OSError as error:
         reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
-        reason = f"{reason}{broken_link(path)}"
-        raise RequestError(
-            f"the sources in {location} cannot be read: {reason}", hint="one id a line", location=place
-        ) from None
+        message = f"the sources in {location} cannot be read: {reason}{broken_link(path)}"
+        raise RequestError(message, hint="one id a line", location=place) from None
     found = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         try:
             text = listed_id(line.decode())
         except UnicodeDecodeError:
-            raise RequestError(
-                "this line is not UTF-8",
-                hint="one id a line, in UTF-8",
-                location=Location(location, number, 1),
-            ) from None
+            line_place = Location(location, number, 1)
+            hint = "one id a line, in UTF-8"
+            raise RequestError("this line is not UTF-8", hint=hint, location=line_place) from None
         if text:
             found.append(text)
     if not found:
@@ -89,11 +84,7 @@ class RecipeMaker:
     """
 
     def __init__(
-        self,
-        plan: Plan,
-        cache: Cache,
-        digests: FileDigests,
-        hardware: Callable[[Stage], str | None],
+        self, plan: Plan, cache: Cache, digests: FileDigests, hardware: Callable[[Stage], str | None]
     ) -> None:
         self._plan = plan
         self._cache = cache
@@ -119,10 +110,7 @@ class RecipeMaker:
         if listed is not None:
             ids = listed_sources(run, listed)
         artifact_id = upstream[giver.key][giver.stage.outputs.index("VertexIds")]
-        vertices = self._look_up(artifact_id, ids)
-        if vertices is None:
-            vertices = self._find(giver, artifact_id, ids)
-        resolved: Parameters = run.stage.with_vertices(run.parameters, vertices)
+        resolved: Parameters = run.stage.with_vertices(run.parameters, self._find(giver, artifact_id, ids))
         return resolved
 
     def recipe(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Recipe:
@@ -141,12 +129,10 @@ class RecipeMaker:
 
     def parts(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> list[Recipe]:
         """Return the recipes of the parts that the run asks for, once its own is known; raises nothing."""
-        recipes = []
-        for stage, parameters in run.stage.parts(self.resolve(run, upstream)):
-            recipes.append(
-                make_recipe(stage, parameters, {}, self._contents(run, stage.files(parameters)), None)
-            )
-        return recipes
+        return [
+            make_recipe(stage, parameters, {}, self._contents(run, stage.files(parameters)), None)
+            for stage, parameters in run.stage.parts(self.resolve(run, upstream))
+        ]
 
     def _contents(self, run: StageRun, listed: Sequence[FileInput]) -> dict[str, str]:
         """Digest files; those whose order changes nothing come in the order of their digests."""
@@ -157,24 +143,18 @@ class RecipeMaker:
             times[file.location] = count = times.get(file.location, 0) + 1
             name = file.location if count == 1 else f"{file.location} ({count})"
             try:
-                found.append((name, self._digest(run, file)))
+                found.append((name, content_of(self._digests.digest(file), file)))
             except NeedsContent as error:
                 waiting = error  # the others are asked for meanwhile
+            except RequestError as error:
+                problem = error.problems[0]
+                place = problem.location or run.files.get(file.location, run.location)
+                raise RequestError(problem.message, hint=problem.hint, location=place) from None
         if waiting is not None:
             raise waiting
         if all(file.several for file in listed):
             found.sort(key=lambda each: each[1])
         return dict(found)
-
-    def _digest(self, run: StageRun, file: FileInput) -> str:
-        """Digest a file."""
-        try:
-            content = self._digests.digest(file)
-        except RequestError as error:
-            problem = error.problems[0]
-            place = problem.location or run.files.get(file.location, run.location)
-            raise RequestError(problem.message, hint=problem.hint, location=place) from None
-        return content_of(content, file)
 
     def _vertex_ids(self, run: StageRun) -> StageRun | None:
         givers = [each for each in self._plan.lineage(run.key) if "VertexIds" in each.stage.outputs]
@@ -186,31 +166,25 @@ class RecipeMaker:
             )
         return givers[0] if givers else None
 
-    def _look_up(self, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...] | None:
-        from gravel.pipeline.store.records import BrokenRecord, unseal
-
-        found = self._cache.files.read(resolved_name(artifact_id, ids))
-        if found is None:
-            return None
-        try:
-            return tuple(unseal(found[0])["vertices"])
-        except (BrokenRecord, KeyError, ValueError):
-            return None
-
     def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...]:
-        from gravel.pipeline.plan.sources import find_vertices
-        from gravel.pipeline.store.records import RECORD_FORMAT, seal
+        """Look ids up in the memo, else in the artifact."""
+        from gravel.pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 
+        name = resolved_name(artifact_id, ids)
+        memo = self._cache.files.read(name)
+        if memo is not None:
+            with suppress(BrokenRecord, KeyError, ValueError):
+                return tuple(unseal(memo[0])["vertices"])
         if self.open_ids is not None:
             vertex_ids = self.open_ids(artifact_id)
         elif artifact_id.startswith(PSEUDO):
             raise NeedsResult(giver.key)
         else:
             vertex_ids = self._cache.open(artifact_id)
-        vertices = find_vertices(vertex_ids, ids)
+        vertices = sources.find_vertices(vertex_ids, ids)
         body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
         with suppress(GravelError):  # without a memo they are looked up again
-            self._cache.files.replace(resolved_name(artifact_id, ids), seal(body))
+            self._cache.files.replace(name, seal(body))
         return vertices
 
 

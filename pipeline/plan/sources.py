@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 
 BLOCK = 65_536  # ids read at once; half a chunk of the store
 
-_WHOLE = re.compile(r"(?P<decimal>[+-]?[0-9]{1,40})|0o(?P<octal>[0-7]{1,40})|0x(?P<hex>[0-9a-fA-F]{1,40})")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,40}|0o[0-7]{1,40}|0x[0-9a-fA-F]{1,40}")
 """Whole numbers as YAML writes them."""
 
 MAX_NAMED = 5  # unknown ids named in one message
-
-
 MAX_SHOWN = 80  # characters of an id in a message
-
 NEIGHBOURS = 16  # sorted neighbours of an unknown text among which the nearest is sought, on each side
 
 
@@ -73,9 +70,8 @@ def _ascending(vertex_ids: VertexIds) -> Any:
 def _number(wanted: int | str) -> int | None:
     if isinstance(wanted, int):
         return wanted
-    found = _WHOLE.fullmatch(wanted)
-    base = {"decimal": 10, "octal": 8, "hex": 16}
-    return int(found[found.lastgroup], base[found.lastgroup]) if found and found.lastgroup else None
+    base = {"0o": 8, "0x": 16}.get(wanted[:2], 10)
+    return int(wanted, base) if _WHOLE.fullmatch(wanted) else None
 
 
 def _like(ascending: _TextBlocks, place: int, wanted: str) -> str:
@@ -87,9 +83,8 @@ def _like(ascending: _TextBlocks, place: int, wanted: str) -> str:
     beside = around[max(0, place - first - 1) : place - first + 1]
     alike = difflib.get_close_matches(wanted, around, 3, 0.7)
     alike = alike or [max(beside, key=lambda near: len(os.path.commonprefix([near, wanted])))]  # noqa: RUF071
-    if len(alike) > 1:
-        return f"the nearest ids that are: {', '.join(map(_shown, alike))}"
-    return f"the nearest id that is: {', '.join(map(_shown, alike))}"
+    what = "ids that are" if len(alike) > 1 else "id that is"
+    return f"the nearest {what}: {', '.join(map(_shown, alike))}"
 
 
 def _shown(text: str) -> str:
@@ -99,10 +94,10 @@ def _shown(text: str) -> str:
 def _unknown_message(unknown: list[tuple[str, str]], count: int) -> str:
     if count == 0:
         return f"source {unknown[0][0]} is not in the graph, which has no vertices"
-    named = [f"{each} ({nearest})" for each, nearest in unknown[:MAX_NAMED]]
-    more = f" and {len(unknown) - MAX_NAMED} more" if len(unknown) > MAX_NAMED else ""
     if len(unknown) == 1:
         return f"source {unknown[0][0]} is not in the graph ({unknown[0][1]})"
+    named = [f"{each} ({nearest})" for each, nearest in unknown[:MAX_NAMED]]
+    more = f" and {len(unknown) - MAX_NAMED} more" if len(unknown) > MAX_NAMED else ""
     return f"these sources are not in the graph: {', '.join(named)}{more}"
 
 

@@ -19,7 +19,7 @@ from gravel.pipeline.report.policy import META
 from gravel.pipeline.store.folder import PAGE, RUNS
 from gravel.pipeline.store.opening import open_file
 from gravel.pipeline.store.sharing import is_own, is_shared, keep_own
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import to_text
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache

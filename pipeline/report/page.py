@@ -25,7 +25,7 @@ from gravel.pipeline.report.parts import (
 )
 from gravel.pipeline.report.policy import SCRIPT, TABLES, chart_script, chart_style, page_policy
 from gravel.pipeline.report.tables import data_set_tables, prepared_table, shown_table
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.charts import Chart
 from gravel.stages.urls import visible
 

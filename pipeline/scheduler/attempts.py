@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.plan.sizes import stated_need
+from gravel.pipeline.plan.status import stated_need
 from gravel.pipeline.scheduler.node import KNOWN, LOCKING, RUNNING, WAITING, WANTED, Attempt, Node
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
 from gravel.pipeline.scheduler.ready_queue import ShortRuns

@@ -28,7 +28,7 @@ from gravel.pipeline.scheduler.run_events import RunEvents
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
 from gravel.pipeline.store.folder import scratch_path
-from gravel.pipeline.workflow.scalars import as_data
+from gravel.pipeline.workflow.nodes import as_data
 from gravel.stages.copies import copies
 from gravel.stages.urls import hidden
 

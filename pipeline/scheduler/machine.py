@@ -13,7 +13,7 @@ from gravel.kernels.settings import BadSetting, refuse_bad_settings
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import Device, core_count, find_devices, hardware
 from gravel.pipeline.core.memory import Capacity, format_bytes, host_capacity, parse_bytes
-from gravel.pipeline.plan.sizes import plan_extents
+from gravel.pipeline.plan.status import plan_extents
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.workers.protocol import KINDS, is_address
 from gravel.stages.sizes import Machine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
 from gravel.pipeline.core.memory import refuse_what_cannot_fit, refuse_what_no_disk_holds
 from gravel.pipeline.datasets.file_digest import missing_file
-from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
+from gravel.pipeline.plan.status import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.node import ENDED, KNOWN, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.placement import ranks_of
 from gravel.pipeline.workers.failure import Failure

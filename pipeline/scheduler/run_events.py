@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.builder import MEASURED
-from gravel.pipeline.plan.reasons import History
+from gravel.pipeline.plan.status import History
 from gravel.pipeline.progress.events import Display, Event, QuietDisplay
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.profile import Spans

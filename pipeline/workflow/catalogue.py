@@ -10,14 +10,11 @@ from pathlib import Path, PurePosixPath
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.model import DataSet
-from gravel.pipeline.workflow.nodes import MapNode, Node, parse
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import MapNode, Node, parse, to_text
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.values import Scope
 from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url
-
-__all__ = ["CATALOGUE", "FIELDS", "absolute", "described", "is_catalogue", "read_catalogue"]
 
 FIELDS = {
     "file": "a path, from the folder of the file that names it, or a URL",
@@ -67,6 +64,7 @@ def _expected(key: str, value: Json) -> str | None:
     return None
 
 
+_LIKE = "write it like datasets: {road: {url: https://..., vertices: 10}}"
 _HINTS = {"stand_in": "write it like stand_in: {rmat: {scale: 10, edge_factor: 16, seed: 1}}"}
 
 
@@ -92,8 +90,8 @@ def described(
         scope.fault(place, f"the data set {name!r} has {found}", "say where it lies, once")
         return None
     if url is not None and not is_url(url):
-        hint = "name a path as `file`"
-        scope.fault(nodes.get("url", place), f"`url` is {url!r:.60}, which is no URL", hint)
+        where = nodes.get("url", place)
+        scope.fault(where, f"`url` is {url!r:.60}, which is no URL", "name a path as `file`")
         return None
     if location is not None and not is_url(location):
         location = str(absolute(location, folder))
@@ -122,8 +120,8 @@ def read_catalogue(path: Path) -> dict[str, DataSet]:
         found = _data_sets(listed, Scope(source, path, root, faults))
     else:
         place = Location(source.name, 1, 1) if root is None else source.at(listed or root)
-        hint = "write it like datasets: {road: {url: https://..., vertices: 10}}"
-        faults.add("a catalogue has a section `datasets` of names with what is known of them", hint, place)
+        message = "a catalogue has a section `datasets` of names with what is known of them"
+        faults.add(message, _LIKE, place)
     faults.raise_if_any()
     return found
 
@@ -139,10 +137,7 @@ def _data_sets(listed: MapNode, scope: Scope) -> dict[str, DataSet]:
         if filled is None:
             continue
         if not isinstance(filled.value, dict) or not isinstance(node, MapNode):
-            hint = "write it like datasets: {road: {url: https://..., vertices: 10}}"
-            scope.fault(place, f"the data set {name!r} is no mapping", hint)
-            continue
-        data_set = described(name, filled.value, node, place, scope.folder, scope)
-        if data_set is not None:
+            scope.fault(place, f"the data set {name!r} is no mapping", _LIKE)
+        elif data_set := described(name, filled.value, node, place, scope.folder, scope):
             found[name] = data_set
     return found

@@ -112,13 +112,13 @@ def data_settings(
 
     Raises RequestError for columns that cannot be read.
     """
-    texts = {"delimiter": delimiter, "filter": rows}
-    settings = {name: _quoted(text) for name, text in texts.items() if text is not None}
-    if header is not None:
-        settings["header"] = header
-    if columns:
-        settings["columns"] = _columns(columns)
-    return settings
+    settings = {
+        "delimiter": None if delimiter is None else _quoted(delimiter),
+        "filter": None if rows is None else _quoted(rows),
+        "header": header,
+        "columns": _columns(columns) if columns else None,
+    }
+    return {name: text for name, text in settings.items() if text is not None}
 
 
 def refuse_settings(settings: Mapping[str, str], file: str) -> None:

@@ -16,14 +16,10 @@ from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.catalogue import absolute, described, is_catalogue, read_catalogue
 from gravel.pipeline.workflow.model import DataSet
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, is_null
-from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.substitution import references
-from gravel.pipeline.workflow.values import Scope
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, is_null, to_text
+from gravel.pipeline.workflow.values import Scope, listed, references
 from gravel.stages.artifact import Json
 from gravel.stages.urls import is_url, shown, visible
-
-__all__ = ["AXIS", "MAX_DATASETS", "axis_node", "read_datasets"]
 
 AXIS = "dataset"
 """The name of the axis, and of what stages refer to."""
@@ -100,11 +96,9 @@ class _Reader:
                     inner, key = node.items[name], node.keys[name]
                 yield from self.called(name, item, inner, self.scope.at(key), folder)
         else:
-            items = value if isinstance(value, list) else [value]
-            nodes = node.items if isinstance(node, ListNode) else (node,) * len(items)
-            for item, inner in zip(items, nodes, strict=True):
+            for item, inner in listed(value, node):
                 yield from self.item(item, inner, folder)
-            if not items:
+            if value == []:
                 self.scope.fault(node, "`datasets` is empty, so nothing would run", _SHAPES)
 
     def called(self, name: str, item: Json, node: Node, place: Location, folder: Path) -> Iterator[_Found]:
@@ -142,10 +136,10 @@ class _Reader:
             yield from self.catalogue({"catalogue": item}, node, folder)
         else:
             path = absolute(item, folder)
-            if not _is_pattern(item) or path.exists():
+            if _is_pattern(item) and not path.exists():
+                yield from self.matching(item, place, folder)
+            else:
                 yield _Found(DataSet(_short(item), str(path), place), False)
-                return
-            yield from self.matching(item, place, folder)
 
     def matching(self, pattern: str, place: Location, folder: Path) -> Iterator[_Found]:
         """Yield the files that a glob matches now, in the order of their names."""
@@ -153,15 +147,11 @@ class _Reader:
         for start in dict.fromkeys((folder, Path.cwd())):
             names = sorted(glob.glob(wanted, root_dir=start, recursive=True))  # noqa: PTH207 (a relative one)
             # A link that leads nowhere is a data set that fails, and no other.
-            found = {name: start / name for name in names}
-            files = {
-                name: path
-                for name, path in found.items()
-                if path.is_file() or (path.is_symlink() and not path.exists())
-            }
+            paths = {name: start / name for name in names}
+            files = [name for name in names if paths[name].is_file() or not paths[name].exists()]
+            for name in files:
+                yield _Found(DataSet(_matched(wanted, name), str(paths[name].absolute()), place), False)
             if files:
-                for name, path in files.items():
-                    yield _Found(DataSet(_matched(wanted, name), str(path.absolute()), place), False)
                 return
         self.scope.fault(place, f"no file matches {pattern!r}", f"it is looked for in {folder}")
 
@@ -191,15 +181,8 @@ class _Reader:
         wanted = item.get("pick")
         if wanted is None:
             # Without names, those that can be had this way.
-            wanted = [
-                name
-                for name, each in known.items()
-                if (each.stand_in is not None if generated else each.location)
-            ]
-        picked = wanted if isinstance(wanted, list) else [wanted]
-        listed = nodes.get("pick", node)
-        inner = listed.items if isinstance(listed, ListNode) else (listed,) * len(picked)
-        for name, where in zip(picked, inner, strict=False):
+            wanted = [name for name, each in known.items() if (each.stand_in if generated else each.location)]
+        for name, where in listed(wanted, nodes.get("pick", node)):
             if not isinstance(name, str) or name not in known:
                 hint = suggest(to_text(name), known, "data set")
                 fault(where, f"{named} has no data set {to_text(name)!r:.60}", hint)

@@ -13,9 +13,9 @@ from gravel.pipeline.core.errors import Location, Problem, RequestError, Workflo
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.file_lists import expanded, is_several
 from gravel.pipeline.plugins.packages import known_stages
-from gravel.pipeline.workflow.data_files import name_of, split_ids
+from gravel.pipeline.workflow.data_files import ENDS, name_of, split_ids
 from gravel.pipeline.workflow.loader import read_workflow
-from gravel.pipeline.workflow.model import StageEntry, Workflow
+from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.nodes import Text
 from gravel.stages.edge_columns import ColumnsError
 from gravel.stages.errors import StageError
@@ -87,9 +87,19 @@ def inspect_file(
         raise StageError(str(error), hint=error.hint, file=location, line=1) from None
     comments += [f"It is read as: {layout}.", *(f"Note: {doubt}." for doubt in layout.doubts)]
     rows = _edges(head, layout, asked)
-    return (
-        Inspection([*comments, *_on_ids(rows)], _examples(rows), settings) if rows else Inspection(comments)
-    )
+    if not rows:
+        return Inspection(comments)
+    ids = [each for row in rows for each in row]
+    texts = [each for each in ids if not _NUMBER.fullmatch(each)]
+    if texts:
+        comments.append(f"Ids are texts, such as {_quoted(texts[0])}.")
+    else:
+        span = f"from {min(map(int, ids)):,} to {max(map(int, ids)):,}"
+        comments.append(f"Ids are integers, {span} in the first {len(rows):,} edges.")
+    shown_ids = list(dict.fromkeys(ids[:16]))[:2]
+    plain = all(_NUMBER.fullmatch(each) for each in shown_ids)
+    examples = ", ".join(each if plain else _quoted(each) for each in shown_ids)
+    return Inspection(comments, f"[{examples}]", settings)
 
 
 def _choice(name: str, head: Head, location: str, asked: Asked, settings: dict[str, str]) -> Choice:
@@ -123,9 +133,7 @@ def _parameters(location: str, given: Mapping[str, str]) -> IngestParameters:
         return IngestParameters(file=location, **given)
     except ValidationError as error:
         fault = error.errors()[0]
-        place = ".".join(
-            str(each) for each in fault["loc"] if each in given or each in ("source", "target", "weight")
-        )
+        place = ".".join(str(each) for each in fault["loc"] if each in given or each in ENDS)
         raise RequestError(f"--{place}: {fault['msg'].removeprefix('Value error, ')}") from None
 
 
@@ -138,24 +146,6 @@ def _edges(head: Head, layout: Layout, asked: Asked) -> list[list[str]]:
     ends = (layout.found.source, layout.found.target)
     rows = [row for row in rows if len(row) > max(ends)]
     return [[row[place].decode("utf-8", "replace") for place in ends] for row in rows]
-
-
-def _on_ids(rows: Sequence[Sequence[str]]) -> list[str]:
-    ids = [each for row in rows for each in row[:2]]
-    texts = [each for each in ids if not _NUMBER.fullmatch(each)]
-    if texts:
-        lines = [f"Ids are texts, such as {_quoted(texts[0])}."]
-    else:
-        numbers = [int(each) for each in ids]
-        span = f"from {min(numbers):,} to {max(numbers):,}"
-        lines = [f"Ids are integers, {span} in the first {len(rows):,} edges."]
-    return lines
-
-
-def _examples(rows: Sequence[Sequence[str]]) -> str:
-    ids = list(dict.fromkeys(each for row in rows[:8] for each in row[:2]))[:2]
-    plain = all(_NUMBER.fullmatch(each) for each in ids)
-    return f"[{', '.join(each if plain else _quoted(each) for each in ids)}]"
 
 
 def _quoted(text: str) -> str:
@@ -174,10 +164,8 @@ RANDOM = "{random: 4, seed: 1}"
 
 def _sources(texts: Sequence[str]) -> str:
     """Write ids as YAML: an integer plain, any other id in quotes."""
-    ids = split_ids(texts)
-    if not ids:
-        return RANDOM
-    return f"[{', '.join(each if _INTEGER.fullmatch(each) else quoted(each) for each in ids)}]"
+    ids = [each if _INTEGER.fullmatch(each) else quoted(each) for each in split_ids(texts)]
+    return f"[{', '.join(ids)}]" if ids else RANDOM
 
 
 def quoted(text: str) -> str:
@@ -257,27 +245,23 @@ def load_default(
     text = workflow_text(file, sources, given or {}, others)
     source = Text(f"{shown(file)} (default workflow)", text)
     path = Path(name_of(file) if is_url(file) else file)
+    # Nobody wrote its lines: what is wrong with it is wrong with the file, or with an option.
+    place = Location(shown(file), 0, 0)
     try:
         workflow = read_workflow(source, path, overrides, known_stages())
     except WorkflowError as error:
-        problems = [_about_file(file, source, problem) for problem in error.problems]
+        problems = []
+        for problem in error.problems:
+            if problem.location is None or problem.location.file == source.name:  # else it is an option's
+                hint = "ids are as the file writes them" if "${" in (problem.hint or "") else problem.hint
+                problem = Problem(problem.message, hint, place)
+            problems.append(problem)
         raise WorkflowError(problems) from None
-    # Nobody wrote its lines: what is wrong with it is wrong with the file, or with an option.
-    place = Location(shown(file), 0, 0)
-    entries = {name: _at(entry, place) for name, entry in workflow.stages.items()}
+    entries = {}
+    for name, entry in workflow.stages.items():
+        variants = {
+            choice: replace(variant, files=dict.fromkeys(variant.files, place))
+            for choice, variant in entry.variants.items()
+        }
+        entries[name] = replace(entry, location=place, variants=variants)
     return replace(workflow, stages=entries)
-
-
-def _at(entry: StageEntry, place: Location) -> StageEntry:
-    variants = {
-        choice: replace(variant, files=dict.fromkeys(variant.files, place))
-        for choice, variant in entry.variants.items()
-    }
-    return replace(entry, location=place, variants=variants)
-
-
-def _about_file(file: str, source: Text, problem: Problem) -> Problem:
-    if problem.location is not None and problem.location.file != source.name:
-        return problem  # of an option
-    hint = problem.hint if "${" not in (problem.hint or "") else "ids are as the file writes them"
-    return Problem(problem.message, hint, Location(shown(file), 0, 0))

@@ -10,13 +10,10 @@ from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.plugins.packages import RESERVED
 from gravel.pipeline.workflow.model import StageEntry
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.values import Scope
+from gravel.pipeline.workflow.nodes import MapNode, Node, ScalarNode, to_text
+from gravel.pipeline.workflow.values import Scope, listed
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Stage
-
-__all__ = ["LIMIT", "MAX_REPETITIONS", "REPEAT", "Draft", "Named", "about_of", "read_entry"]
 
 REPEAT = "repeat"
 LIMIT = "time_limit"
@@ -52,8 +49,9 @@ def read_entry(
     if not scope.is_name(name, place):
         return None
     if not isinstance(node, MapNode):
-        hint = f"write it like {name}: {{stage: ingest, ...}}"
-        scope.fault(place, f"the entry {name!r} is no mapping", hint)
+        scope.fault(
+            place, f"the entry {name!r} is no mapping", f"write it like {name}: {{stage: ingest, ...}}"
+        )
         return None
     reader = _EntryReader(name, node, place, scope)
     stage = reader.stage(stages)
@@ -78,9 +76,10 @@ def read_entry(
 def about_of(entry: MapNode, scope: Scope) -> str:
     """Return what an entry is for."""
     about = entry.items.get("about")
-    if about is None or isinstance(about, ScalarNode):
-        return about.text if about is not None else ""
-    scope.fault(about, "`about` is a text")
+    if isinstance(about, ScalarNode):
+        return about.text
+    if about is not None:
+        scope.fault(about, "`about` is a text")
     return ""
 
 
@@ -138,13 +137,13 @@ class _EntryReader:
             return 1
         times = self.value(REPEAT, 1)
         if isinstance(times, bool) or not isinstance(times, int) or not 1 <= times <= MAX_REPETITIONS:
-            expected = f"a number from 1 to {MAX_REPETITIONS} is expected"
-            self.fault(REPEAT, f"`repeat` is {to_text(times)!r:.60}, and {expected}")
+            found = f"`repeat` is {to_text(times)!r:.60}"
+            self.fault(REPEAT, f"{found}, and a number from 1 to {MAX_REPETITIONS} is expected")
             return 1
         if not stage.measures:
             message = f"stage {stage.name} measures nothing, so that repeating it gives the same result"
             self.fault(REPEAT, message, "repeat a stage such as traverse")
-        if REPEAT in (axis.rpartition(".")[2] for axis in self.scope.values.axes.coordinates):
+        if REPEAT in (axis.rpartition(".")[2] for axis in self.scope.values.coordinates):
             message = "`repeat` counts repetitions in keys, and the matrix has an axis of that name"
             self.fault(REPEAT, message, "rename the axis")
         return times
@@ -190,16 +189,15 @@ class _EntryReader:
         if slot is None and not stage.inputs:
             fault(node, f"stage {stage.name} takes no input", f"remove `{key}`")
         elif slot is None:
-            there = ", ".join(stage.inputs)
             hint = "name each, like " + ", ".join(f"{each}: ENTRY" for each in stage.inputs)
-            fault(node, f"stage {stage.name} takes the inputs {there}, and `{key}` names none of them", hint)
+            taken = f"takes the inputs {', '.join(stage.inputs)}, and `{key}` names none of them"
+            fault(node, f"stage {stage.name} {taken}", hint)
         elif slot in found:
             fault(node, f"the input `{slot}` is given twice", "keep one of the two")
         else:
             names = self._entry_names(node)
             if not stage.inputs[slot].many and len(names) > 1:
-                taken = f"takes one entry, and {len(names)} are named"
-                fault(node, f"`{slot}` of stage {stage.name} {taken}")
+                fault(node, f"`{slot}` of stage {stage.name} takes one entry, and {len(names)} are named")
                 names = names[:1]
             found[slot] = tuple({each.name: each for each in names}.values())
 
@@ -208,11 +206,8 @@ class _EntryReader:
         filled = scope.fixed(node)
         if filled is None:
             return []
-        wanted = filled.value if isinstance(filled.value, list) else [filled.value]
-        nodes = node.items if isinstance(node, ListNode) else ()
         names = []
-        for position, each in enumerate(wanted):
-            written = nodes[position] if position < len(nodes) else node
+        for each, written in listed(filled.value, node):
             given = scope.values.origin_of(written)
             place = scope.at(written) if given is None else given.location
             prefix = scope.prefix if given is None else given.prefix
@@ -220,7 +215,7 @@ class _EntryReader:
                 names.append(Named(prefix + each, place, prefix))
             else:
                 scope.fault(place, f"{to_text(each)!r:.60} is no name of an entry")
-        if not wanted:
+        if filled.value == []:
             scope.fault(node, "the list of inputs is empty", "name at least one entry")
         return names
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import suggest
-from gravel.pipeline.workflow.combinations import Combinations
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode
-from gravel.pipeline.workflow.scalars import as_data, to_text, written_list
-from gravel.pipeline.workflow.substitution import MERGE, Filled
-from gravel.pipeline.workflow.values import MAX_VALUES, Choice, Scope, Varying
+from gravel.pipeline.workflow.model import Choice, Combinations
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, as_data, to_text, written_list
+from gravel.pipeline.workflow.values import MAX_VALUES, MERGE, Filled, Scope, Varying, listed
 from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden
 
@@ -45,10 +44,6 @@ class Axis:
         self.values.append(value)
         return len(self.called) - 1
 
-    def alone(self) -> Combinations:
-        """Return the axis as one that is free of all others."""
-        return Combinations((self.name,), tuple((at,) for at in range(len(self.called))))
-
 
 @dataclass(frozen=True)
 class _Item:
@@ -70,34 +65,37 @@ class Combiner:
         axes, scope = self._axes, self._scope
         before = len(scope.faults)
         first = next(iter(special.values()))
-        listed = {name: range(len(axis.called)) for name, axis in axes.items()}
+        positions = {name: range(len(axis.called)) for name, axis in axes.items()}
         excluded = list(self._items("exclude", special.get("exclude")))
         included = list(self._items("include", special.get("include")))
         if not axes and included:
             for name, _, place in included[0].parts:
                 if scope.is_name(name, place):
                     axes[name] = Axis(name, [], [], False)
-        count = 1
-        for name, axis in axes.items():
-            count *= len(axis.called)
+        for name in axes:
             if name in scope.values.parameters:
                 scope.faults.add(f"{name!r} is a parameter and a matrix axis", "rename one of the two")
-        if count > MAX_COMBINATIONS:
+        if math.prod(len(axis.called) for axis in axes.values()) > MAX_COMBINATIONS:
             message = f"beside include or exclude at most {MAX_COMBINATIONS:,} combinations are read"
             scope.fault(first, message, "give its axes fewer values")
             return None
-        left_out = self._left_out(excluded)
         order = list(axes)
+        left_out: dict[tuple[str, ...], set[Choice]] = {}
+        for item in excluded:
+            rule = self._excluded(item)
+            if rule is not None:
+                named = tuple(name for name in order if name in rule)
+                left_out.setdefault(named, set()).update(itertools.product(*(rule[name] for name in named)))
         places: dict[Choice, None] = {}
-        for choice in itertools.product(*(listed[name] for name in order if name in listed)):
-            at = dict(zip(order, choice, strict=False))
-            out = any(tuple(at[name] for name in named) in rule for named, rule in left_out.items())
-            if listed and not out:
+        for choice in itertools.product(*positions.values()):
+            at = dict(zip(positions, choice, strict=True))
+            out = any(tuple(at[name] for name in named) in rules for named, rules in left_out.items())
+            if positions and not out:
                 places[choice] = None
         for item in included:
-            positions = self._included(item, listed)
-            if positions is not None:
-                places.update(dict.fromkeys(itertools.product(*(positions[name] for name in order))))
+            found = self._included(item, positions)
+            if found is not None:
+                places.update(dict.fromkeys(itertools.product(*(found[name] for name in order))))
         if len(scope.faults) > before:
             return None
         if not places:
@@ -111,9 +109,7 @@ class Combiner:
         whole = scope.fixed(node, "refer to it in a stage instead") if node is not None else None
         if node is None or whole is None:
             return
-        listed = whole.value if isinstance(whole.value, list) else [whole.value]
-        nodes = node.items if isinstance(node, ListNode) else (node,) * len(listed)
-        for item, part in zip(listed, nodes, strict=False):
+        for item, part in listed(whole.value, node):
             if not isinstance(item, dict) or not item:
                 message = f"`{key}` has {to_text(item)!r:.60}, and values of axes are expected"
                 scope.fault(part, message, f"write it like {key}: [{{axis: value}}]")
@@ -124,16 +120,6 @@ class Combiner:
                 for name, value in item.items()
             ]
             yield _Item(parts, scope.at(part))
-
-    def _left_out(self, excluded: list[_Item]) -> dict[tuple[str, ...], set[Choice]]:
-        """Return the choices to leave out, by the axes that they name."""
-        found: dict[tuple[str, ...], set[Choice]] = {}
-        for item in excluded:
-            rule = self._excluded(item)
-            if rule is not None:
-                named = tuple(name for name in self._axes if name in rule)
-                found.setdefault(named, set()).update(itertools.product(*(rule[name] for name in named)))
-        return found
 
     def _excluded(self, item: _Item) -> dict[str, set[int]] | None:
         rule: dict[str, set[int]] = {}
@@ -207,8 +193,8 @@ def read_matrix(axes: Mapping[str, Node], scope: Scope) -> None:
         else:
             found[name] = axis
     matrix = scope.top.items.get("matrix")
-    listed = matrix.items if isinstance(matrix, MapNode) else {}
-    special = {key: listed[key] for key in SPECIAL if key in listed}
+    keys = matrix.items if isinstance(matrix, MapNode) else {}
+    special = {key: keys[key] for key in SPECIAL if key in keys}
     combined = None
     if special and len(scope.faults) == before:
         combined = Combiner(found, scope).combine(special)
@@ -218,14 +204,13 @@ def read_matrix(axes: Mapping[str, Node], scope: Scope) -> None:
     for name, axis in found.items():
         full = scope.prefix + name
         values.own_axes[name] = full
-        values.axes.coordinates[full] = tuple(axis.called)
+        values.coordinates[full] = tuple(axis.called)
         values.varying[name] = Varying((full,), {(at,): value for at, value in enumerate(axis.values)})
-    groups = [combined] if combined is not None else [axis.alone() for axis in found.values()]
-    values.axes.combinations += [
-        Combinations(tuple(scope.prefix + name for name in group.axes), group.places)
-        for group in groups
-        if group.axes
-    ]
+        if combined is None:
+            values.combinations.append(Combinations((full,), tuple(values.varying[name].table)))
+    if combined is not None and combined.axes:
+        full_names = tuple(scope.prefix + name for name in combined.axes)
+        values.combinations.append(Combinations(full_names, combined.places))
 
 
 def _axis(name: str, node: Node, scope: Scope) -> Axis | None:

@@ -2,14 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+import operator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from gravel.pipeline.core.errors import Location
-from gravel.pipeline.workflow.combinations import Combinations
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters, Stage
+
+Choice: TypeAlias = tuple[int, ...]
+"""Positions of values, one for each of some axes."""
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """Axes with the combinations of their values that occur; `places` holds a position on each of `axes`.
+
+    Axes of different `Combinations` are free of each other.
+    """
+
+    axes: tuple[str, ...]
+    places: tuple[Choice, ...]
+    _found: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[Choice, list[Choice]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )  # what was asked of `project` before, since a large matrix is asked thousands of times
+
+    def kept(self, chosen: Mapping[str, Collection[int]]) -> Combinations:
+        """Keep the combinations whose position on each axis is among those chosen."""
+        allowed = [chosen[axis] for axis in self.axes]
+        places = (place for place in self.places if all(map(operator.contains, allowed, place)))
+        return Combinations(self.axes, tuple(places))
+
+    def project(self, axes: Sequence[str], fixed: Mapping[str, int]) -> list[Choice]:
+        """Return what occurs on some of the axes, each once, where others are fixed at a position."""
+        constant = tuple(axis for axis in self.axes if axis in fixed)
+        key = tuple(axes), constant
+        if key not in self._found:
+            named, where = ([self.axes.index(axis) for axis in each] for each in key)
+            found: dict[Choice, dict[Choice, None]] = {}
+            for place in self.places:
+                at = tuple(place[position] for position in where)
+                found.setdefault(at, {})[tuple(place[position] for position in named)] = None
+            self._found[key] = {at: list(several) for at, several in found.items()}
+        return self._found[key].get(tuple(fixed[axis] for axis in constant), [])
+
+
+def _projected(
+    groups: Iterable[Combinations], axes: Sequence[str], fixed: Mapping[str, int]
+) -> list[tuple[list[str], list[Choice]]]:
+    """Return what occurs on those of `axes` that each group has, without the groups that have none."""
+    named = [([axis for axis in axes if axis in group.axes], group) for group in groups]
+    return [(some, group.project(some, fixed)) for some, group in named if some]
+
+
+def choices(
+    groups: Iterable[Combinations], axes: Sequence[str], fixed: Mapping[str, int] | None = None
+) -> Iterator[Choice]:
+    """Yield every choice of positions on `axes` that occurs, where others are fixed at a position."""
+    parts = _projected(groups, axes, fixed or {})
+    order = [axis for named, _ in parts for axis in named]
+    sorting = [order.index(axis) for axis in axes]
+    for several in itertools.product(*(places for _, places in parts)):
+        flat = tuple(itertools.chain.from_iterable(several))
+        yield tuple(flat[at] for at in sorting)
+
+
+def count_choices(groups: Iterable[Combinations], axes: Sequence[str]) -> int:
+    """Count what `choices` yields, without making it."""
+    return math.prod(len(places) for _, places in _projected(groups, axes, {}))
 
 
 @dataclass(frozen=True)
@@ -38,8 +102,8 @@ class StageEntry:
     `gathers` are the axes whose combinations meet in this entry, so that they do not reach beyond it.
     `repeat` is how often a stage that measures does so, `time_limit` the seconds that one run may take.
     `axes` are the matrix axes that its own parameters name, in the order of the matrix; `variants` leads
-    from a choice of them (positions of the values, in that order) to the validated parameters. While the
-    file is read, `inputs`, `axes` and `variants` are empty.
+    from a choice of them to the validated parameters. While the file is read, `inputs`, `axes` and
+    `variants` are empty.
     """
 
     name: str
@@ -52,7 +116,7 @@ class StageEntry:
     time_limit: float | None = None
     inputs: Mapping[str, tuple[EntryOutput, ...]] = field(default_factory=dict)
     axes: tuple[str, ...] = ()
-    variants: Mapping[tuple[int, ...], Variant] = field(default_factory=dict)
+    variants: Mapping[Choice, Variant] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,18 +149,15 @@ class DataSet:
         """Return it as parameters of `ingest`: what `with: ${dataset}` puts in."""
         if not self.location:
             return {"source": dict(self.stand_in or {})}
+        counts = {"vertices": self.vertices, "edges": self.edges}
         found = {
             "file": self.location,
             "format": self.format,
             "sha256": self.sha256 and self.sha256.lower(),
             "weights": None if self.weights else False,
-            "expect": _given({"vertices": self.vertices, "edges": self.edges}) or None,
+            "expect": {name: count for name, count in counts.items() if count is not None} or None,
         }
-        return _given(found)
-
-
-def _given(values: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in values.items() if value is not None}
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,12 @@ from pathlib import Path
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.entries import Draft, about_of, read_entry
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, Text, is_null, parse
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Text, is_null, parse, to_text
 from gravel.pipeline.workflow.parameters import read_values
 from gravel.pipeline.workflow.plugins import with_plugins
-from gravel.pipeline.workflow.scalars import to_text
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
-from gravel.pipeline.workflow.substitution import Filled
-from gravel.pipeline.workflow.values import Origin, Scope, Values, Varying
+from gravel.pipeline.workflow.values import Filled, Origin, Scope, Values, Varying, listed
 from gravel.stages.stage import Stage
-
-__all__ = ["NEST", "SECTIONS", "USE", "Reader"]
 
 SECTIONS = {
     "workflow": "the workflow's name",
@@ -153,27 +149,26 @@ class Reader:
             source = read_workflow_text(path)
             self._trees[real] = source, _top_of(source, self._faults)
         source, top = self._trees[real]
-        values = Values(axes=user.values.axes, folders=(path.absolute().parent, *user.values.folders))
+        folders = (path.absolute().parent, *user.values.folders)
+        values = Values(user.values.coordinates, user.values.combinations, folders=folders)
         return Scope(source, path, top, self._faults, values, prefix, (*user.chain, real))
 
     def _chosen(self, name: str, node: MapNode, user: Scope, drafts: list[Draft]) -> list[Draft]:
         """Keep the entries that `only` names, and what they need."""
-        listed = node.items["only"]
-        filled = user.fixed(listed)
+        only = node.items["only"]
+        filled = user.fixed(only)
         if filled is None:
             return drafts
         prefix = f"{user.prefix}{name}."
         by_name = {draft.entry.name: draft for draft in drafts}
-        nodes = listed.items if isinstance(listed, ListNode) else (listed,)
         waiting: list[str] = []
-        wanted = filled.value if isinstance(filled.value, list) else [filled.value]
-        for at, entry in enumerate(map(to_text, wanted)):
+        for value, where in listed(filled.value, only):
+            entry = to_text(value)
             full = prefix + entry
             if full in by_name:
                 waiting.append(full)
             elif by_name and full not in self.names:
                 known = [each.removeprefix(prefix) for each in by_name]
-                where = nodes[at] if at < len(nodes) else listed
                 user.fault(where, f"{name!r} has no entry {entry!r:.60}", suggest(entry, known, "entry"))
         kept = set(waiting)
         while waiting:
@@ -213,8 +208,8 @@ def _given(node: MapNode, inner: Scope, user: Scope) -> Given:
     if section is None or is_null(section):
         return {}
     if not isinstance(section, MapNode):
-        hint = "write it like parameters: {scale: 18}"
-        user.fault(section, "`parameters` is no mapping of names to values", hint)
+        message = "`parameters` is no mapping of names to values"
+        user.fault(section, message, "write it like parameters: {scale: 18}")
         return {}
     defaults = inner.top.items.get("parameters")
     known = list(defaults.items) if isinstance(defaults, MapNode) else []
@@ -238,8 +233,13 @@ def _top_of(source: Text, faults: Faults) -> MapNode:
     """Parse a file and return its top; raises WorkflowError for what is no mapping."""
     root, problems = parse(source)
     faults.add_all(problems)
+    if root is None or is_null(root):
+        message = f"{source.name} {'says nothing' if source.text.strip() else 'is empty'}"
+        raise WorkflowError([Problem(message, BEGINS, Location(source.name, 1, 1))])
     if not isinstance(root, MapNode):
-        raise WorkflowError([_no_mapping(root, source)])
+        what = "a list" if isinstance(root, ListNode) else "a text"
+        message = f"this is {what}, and a workflow is a mapping"
+        raise WorkflowError([Problem(message, BEGINS, source.at(root))])
     if len(root.keys) > 1 and not set(root.keys) & set(SECTIONS):
         message = f"this is no workflow: it has {', '.join(root.keys)}"
         first = next(iter(root.keys.values()))
@@ -249,11 +249,3 @@ def _top_of(source: Text, faults: Faults) -> MapNode:
             hint = suggest(key, SECTIONS, "section")
             faults.add(f"a workflow has no section {key!r}", hint, source.at(node))
     return root
-
-
-def _no_mapping(root: Node | None, source: Text) -> Problem:
-    if root is None or is_null(root):
-        message = f"{source.name} is empty" if not source.text.strip() else f"{source.name} says nothing"
-        return Problem(message, BEGINS, Location(source.name, 1, 1))
-    what = "a list" if isinstance(root, ListNode) else "a text"
-    return Problem(f"this is {what}, and a workflow is a mapping", BEGINS, source.at(root))

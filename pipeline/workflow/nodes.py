@@ -5,17 +5,15 @@ The tree is built from ruamel's parse events, so limits apply while reading and 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
-from gravel.pipeline.workflow.scalars import plain_value, written
 from gravel.stages.artifact import Json
-
-__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "Text", "is_null", "parse"]
 
 MAX_DEPTH = 32  # an entry's parameters nest four or five deep
 MAX_NODES = 50_000  # counted with every alias written out; a file of 2,000 entries has 20,000
@@ -59,9 +57,24 @@ class MapNode:
 Node: TypeAlias = ScalarNode | ListNode | MapNode
 
 
-def is_null(node: Node | None) -> bool:
-    """Say whether a key is not there, or has no value."""
-    return node is None or (isinstance(node, ScalarNode) and node.value is None)
+def is_null(node: Node) -> bool:
+    """Say whether a key has no value."""
+    return isinstance(node, ScalarNode) and node.value is None
+
+
+def inner(node: Node) -> Iterable[Node]:
+    """Return the values of a mapping or the items of a sequence; a scalar has none."""
+    if isinstance(node, MapNode):
+        return node.items.values()
+    return node.items if isinstance(node, ListNode) else ()
+
+
+def scalars(node: Node) -> Iterator[ScalarNode]:
+    """Yield every scalar of a tree, in the order of the file; keys are none."""
+    if isinstance(node, ScalarNode):
+        yield node
+    for item in inner(node):
+        yield from scalars(item)
 
 
 @dataclass(frozen=True)
@@ -105,9 +118,9 @@ def parse(source: Text) -> tuple[Node | None, list[Problem]]:
     except ReaderError as error:
         before = source.text[: error.position]
         place = source.place(before.count("\n") + 1, len(before) - before.rfind("\n"))
-        message = f"character {error.character!r} cannot stand in a workflow file"
-        if isinstance(error.character, int):
-            message = f"character U+{error.character:04X} cannot stand in a workflow file"
+        code = error.character
+        name = f"U+{code:04X}" if isinstance(code, int) else repr(code)
+        message = f"character {name} cannot stand in a workflow file"
         raise WorkflowError([Problem(message, "remove it, or write it as an escape", place)]) from None
     except (YAMLError, ValueError, IndexError, AttributeError, TypeError, AssertionError) as error:
         # ruamel's scanner has corners where malformed text trips it; the text is at fault all the same.
@@ -134,6 +147,9 @@ class _Builder:
     """Turns events into nodes and keeps to the limits."""
 
     def __init__(self, source: Text) -> None:
+        from ruamel.yaml import events
+
+        self.kinds: Any = events
         self.source = source
         self.problems: list[Problem] = []
         self.anchors: dict[str, Node | None] = {}  # None while the anchored node is still open
@@ -150,19 +166,13 @@ class _Builder:
             raise WorkflowError(self.problems)
 
     def document(self, events: Iterator[Any]) -> Node | None:
-        from ruamel.yaml.events import DocumentStartEvent, StreamEndEvent
-
         root: Node | None = None
-        seen = False
         for event in events:
-            if isinstance(event, DocumentStartEvent):
-                if seen:
+            if isinstance(event, self.kinds.DocumentStartEvent):
+                if root is not None:
                     self.line, self.column = event.start_mark.line + 1, 1
                     raise self.fail("a second document starts here", "keep one workflow per file")
-                seen = True
                 root = self.node(self.next(events), events, 1)
-            elif isinstance(event, StreamEndEvent):
-                break
         return root
 
     def next(self, events: Iterator[Any]) -> Any:
@@ -171,11 +181,13 @@ class _Builder:
         return event
 
     def node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
-        from ruamel.yaml.events import AliasEvent, MappingStartEvent, ScalarEvent
-
         line, column = self.line, self.column
-        if isinstance(event, AliasEvent):
-            return self.alias(event.anchor)
+        if isinstance(event, self.kinds.AliasEvent):
+            if event.anchor not in self.anchors:
+                raise self.fail(f"the alias *{event.anchor} has no anchor &{event.anchor} before it")
+            if (meant := self.anchors[event.anchor]) is None:
+                raise self.fail(f"the alias *{event.anchor} stands inside its own anchor")
+            return meant
         self.count += 1
         if self.count > MAX_NODES:
             raise self.fail(f"the file has more than {MAX_NODES:,} values")
@@ -188,12 +200,19 @@ class _Builder:
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         node: Node
-        if isinstance(event, ScalarEvent):
-            node = self.scalar(event, line, column)
-        elif isinstance(event, MappingStartEvent):
+        if isinstance(event, self.kinds.ScalarEvent):
+            try:
+                value = plain_value(event.value) if event.implicit[0] else event.value
+            except ValueError as error:
+                raise self.fail(str(error)) from None
+            node = ScalarNode(line, column, event.value, value)
+        elif isinstance(event, self.kinds.MappingStartEvent):
             node = self.mapping(events, depth, line, column)
         else:
-            node = self.sequence(events, depth, line, column)
+            items: list[Node] = []
+            while not isinstance(each := self.next(events), self.kinds.SequenceEndEvent):
+                items.append(self.node(each, events, depth + 1))
+            node = ListNode(line, column, tuple(items), 1 + sum(item.size for item in items))
         if node.size > MAX_NODES:
             self.line, self.column = line, column
             raise self.fail(f"with its aliases written out this has more than {MAX_NODES:,} values")
@@ -201,37 +220,10 @@ class _Builder:
             self.anchors[event.anchor] = node
         return node
 
-    def alias(self, name: str) -> Node:
-        if name not in self.anchors:
-            raise self.fail(f"the alias *{name} has no anchor &{name} before it")
-        node = self.anchors[name]
-        if node is None:
-            raise self.fail(f"the alias *{name} stands inside its own anchor")
-        return node
-
-    def scalar(self, event: Any, line: int, column: int) -> ScalarNode:
-        value: Json = event.value
-        if event.implicit[0]:
-            try:
-                value = written(plain_value(event.value), event.value)
-            except ValueError as error:
-                raise self.fail(str(error)) from None
-        return ScalarNode(line, column, event.value, value)
-
-    def sequence(self, events: Iterator[Any], depth: int, line: int, column: int) -> ListNode:
-        from ruamel.yaml.events import SequenceEndEvent
-
-        items: list[Node] = []
-        while not isinstance(event := self.next(events), SequenceEndEvent):
-            items.append(self.node(event, events, depth + 1))
-        return ListNode(line, column, tuple(items), 1 + sum(item.size for item in items))
-
     def mapping(self, events: Iterator[Any], depth: int, line: int, column: int) -> MapNode:
-        from ruamel.yaml.events import MappingEndEvent
-
         items: dict[str, Node] = {}
         keys: dict[str, ScalarNode] = {}
-        while not isinstance(event := self.next(events), MappingEndEvent):
+        while not isinstance(event := self.next(events), self.kinds.MappingEndEvent):
             key_line, key_column = self.line, self.column
             key = self.node(event, events, depth + 1)
             value = self.node(self.next(events), events, depth + 1)
@@ -244,3 +236,93 @@ class _Builder:
                 items[key.text], keys[key.text] = value, ScalarNode(key_line, key_column, key.text, key.value)
         size = 1 + len(keys) + sum(item.size for item in items.values())
         return MapNode(line, column, items, keys, size)
+
+
+class WrittenInteger(int):
+    """A whole number that was written otherwise than Python writes it."""
+
+    text: str
+
+
+class WrittenFloat(float):
+    """A number with a point or an exponent that was written otherwise."""
+
+    text: str
+
+
+class WrittenList(list[Any]):
+    """A list with `words`: what was written where null, true and false stand in it, by position."""
+
+    words: Mapping[int, str]
+
+
+def written_list(values: Iterable[Any], words: Iterable[str | None]) -> list[Any]:
+    """Return a list that remembers words, if there are any."""
+    known = {place: word for place, word in enumerate(words) if word is not None}
+    if not known:
+        return list(values)
+    found = WrittenList(values)
+    found.words = known
+    return found
+
+
+_WORDS: dict[str, Json] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+_WHOLE = {10: re.compile(r"[-+]?[0-9]+"), 8: re.compile(r"0o[0-7]+"), 16: re.compile(r"0x[0-9a-fA-F]+")}
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+MAX_DIGITS = 40  # longer than any id, seed or size; int() refuses much longer ones by itself
+
+
+def plain_value(text: str) -> Json:
+    """Return what an unquoted scalar means; raises ValueError for a number of absurd length.
+
+    A number of which Python would write another text remembers its own.
+    """
+    value = _WORDS.get(text, float(text) if _FLOAT.fullmatch(text) else text)
+    for base, pattern in _WHOLE.items():
+        if pattern.fullmatch(text):
+            if len(text) > MAX_DIGITS:
+                raise ValueError(f"a number of {len(text)} digits; at most {MAX_DIGITS} are read")
+            value = int(text, base)
+    if isinstance(value, bool) or not isinstance(value, int | float) or str(value) == text:
+        return value
+    number = WrittenInteger(value) if isinstance(value, int) else WrittenFloat(value)
+    number.text = text
+    return number
+
+
+def as_data(value: Json, *, written: bool = False) -> Json:
+    """Return data of plain types: numbers, and what was written for those that JSON does not have.
+
+    With `written` it stands for each number that is written otherwise than Python writes it.
+    """
+    if isinstance(value, WrittenInteger | WrittenFloat):
+        number = int(value) if isinstance(value, int) else float(value)
+        return number if math.isfinite(number) and not written else value.text
+    if isinstance(value, list):
+        return [as_data(each, written=written) for each in value]
+    if isinstance(value, dict):
+        return {key: as_data(each, written=written) for key, each in value.items()}
+    return value
+
+
+def to_text(value: Json) -> str:
+    """Write a value as it stands in a workflow file, on one line; used in keys, messages and strings."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, WrittenInteger | WrittenFloat):
+        return value.text
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(to_text, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {to_text(item)}" for key, item in value.items()) + "}"
+    return str(value)

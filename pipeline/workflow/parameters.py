@@ -9,11 +9,8 @@ from gravel.pipeline.core.names import suggest
 from gravel.pipeline.workflow.datasets import AXIS, axis_node, read_datasets
 from gravel.pipeline.workflow.matrix import SPECIAL, read_matrix
 from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, is_null, parse
-from gravel.pipeline.workflow.substitution import Filled, references
-from gravel.pipeline.workflow.values import Scope, Varying
+from gravel.pipeline.workflow.values import Filled, Scope, Varying, references
 from gravel.stages.urls import visible
-
-__all__ = ["read_values"]
 
 MAX_CHAIN = 100  # references from parameter to parameter
 

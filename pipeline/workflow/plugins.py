@@ -18,8 +18,6 @@ from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.values import Scope
 from gravel.stages.stage import Origin, Stage
 
-__all__ = ["read_plugin", "stages_for", "with_plugins"]
-
 SECTION = "plugins"
 
 
@@ -111,8 +109,8 @@ def _named(item: Node, scope: Scope) -> PluginSource | None:
     except FileNotFoundError:
         there = sorted(each.name for each in path.parent.glob("*.py")) if path.parent.is_dir() else []
         meant = nearest(path.name, there)
-        folder = f"paths count from the workflow's folder, {scope.folder}"
-        hint = f"did you mean {meant!r}?" if meant else folder
+        hint = f"paths count from the workflow's folder, {scope.folder}"
+        hint = f"did you mean {meant!r}?" if meant else hint
         scope.fault(item, f"there is no plugin {name!r:.80}", hint)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
@@ -130,9 +128,12 @@ def _stages_in(source: PluginSource, place: Location, faults: Faults) -> list[St
         module = import_source(source)
     except (Exception, SystemExit) as error:
         hint = _line(error, source)
-        if isinstance(error, ModuleNotFoundError) and error.name and _beside(source, error.name):
-            hint = f"a plugin is one file: put what {error.name}.py holds into it, or make a package of both"
-        faults.add(f"the plugin {name} cannot be imported: {_reason(error)}", hint, place)
+        lacking = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+        if lacking and Path(source.path).with_name(f"{lacking.partition('.')[0]}.py").is_file():
+            hint = f"a plugin is one file: put what {lacking}.py holds into it, or make a package of both"
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        reason = f"{type(error).__name__}: {message}" if message else type(error).__name__
+        faults.add(f"the plugin {name} cannot be imported: {reason}", hint, place)
         return []
     unique = {id(value): value for value in vars(module).values() if isinstance(value, Stage)}
     own = [value for value in unique.values() if value.run.__module__ == module.__name__]
@@ -143,15 +144,6 @@ def _stages_in(source: PluginSource, place: Location, faults: Faults) -> list[St
         for fault in faults_of(stage):
             faults.add(f"the stage {stage.name!r} of {name}: {fault}", f"fix it in {source.path}", place)
     return [replace(stage, origin=Origin(source.path, code)) for stage in own]
-
-
-def _beside(source: PluginSource, module: str) -> bool:
-    return (Path(source.path).parent / f"{module.partition('.')[0]}.py").is_file()
-
-
-def _reason(error: BaseException) -> str:
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _line(error: BaseException, source: PluginSource) -> str | None:

@@ -10,11 +10,8 @@ from gravel.pipeline.workflow.catalogue import FIELDS
 from gravel.pipeline.workflow.entries import LIMIT, MAX_REPETITIONS, REPEAT
 from gravel.pipeline.workflow.matrix import SPECIAL
 from gravel.pipeline.workflow.nesting import NEST, SECTIONS, USE
-from gravel.pipeline.workflow.substitution import MERGE
-from gravel.pipeline.workflow.values import NAME
-from gravel.stages.stage import Slot, Stage
-
-__all__ = ["workflow_schema"]
+from gravel.pipeline.workflow.values import MERGE, NAME
+from gravel.stages.stage import Stage
 
 Schema = dict[str, Any]
 
@@ -53,11 +50,12 @@ def _with_texts(schemas: Schema, texts: Mapping[str, str]) -> Schema:
 
 def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
     """Make the schema; a reference `${name}` may stand wherever a parameter's value may."""
+    combination = _any({"type": "object", "minProperties": 1, **_NAMES}, _REFERS)
     definitions: Schema = {
         "reference": _REFERENCE,
         "name": {"type": "string", "pattern": rf"^{NAME.pattern}(\.{NAME.pattern})*$"},
         USE: _use(),
-        "combinations": _combinations(),
+        "combinations": _any({"type": "array", "items": combination}, combination),
     }
     branches: list[Schema] = [{"if": {"required": [USE]}, "then": {"$ref": f"#/$defs/{USE}"}}]
     for stage in stages.values():
@@ -95,11 +93,6 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
     }
 
 
-def _combinations() -> Schema:
-    one = _any({"type": "object", "minProperties": 1, **_NAMES}, _REFERS)
-    return _any({"type": "array", "items": one}, one)
-
-
 def _datasets() -> Schema:
     """Describe the section `datasets`: texts, mappings, picks from catalogues, and lists of these."""
     count = _any({"type": "integer", "minimum": 0}, _REFERS)
@@ -112,16 +105,13 @@ def _datasets() -> Schema:
     }
     fields = _with_texts({name: shapes.get(name, _SOME_TEXT) for name in FIELDS}, FIELDS)
     one, listed = _described(fields), _described({**fields, "name": _SOME_TEXT})
-    stand_ins = {"type": "boolean", "description": "take generated graphs of the same kind instead"}
-    picked = _mapping(
-        {
-            "catalogue": _SOME_TEXT,
-            "pick": _any(_SOME_TEXT, _list_of(_SOME_TEXT)),
-            "stand_ins": stand_ins,
-        },
-        ["catalogue"],
-        "data sets of a catalogue file: those of `pick`, or all that can be had",
-    )
+    keys: Schema = {
+        "catalogue": _SOME_TEXT,
+        "pick": _any(_SOME_TEXT, _list_of(_SOME_TEXT)),
+        "stand_ins": {"type": "boolean", "description": "take generated graphs of the same kind instead"},
+    }
+    about = "data sets of a catalogue file: those of `pick`, or all that can be had"
+    picked = _mapping(keys, ["catalogue"], about)
     named: Schema = {
         "type": "object",
         "description": "data sets by name",
@@ -179,16 +169,13 @@ def _entry(stage: Stage, definitions: Schema) -> Schema:
         "description": "a mapping of parameters, often ${axis}; those named beside it win",
     }
     for slot, each in stage.inputs.items():
-        properties[slot] = {**properties.get(slot, shapes[slot]), "description": _about(each)}
+        kinds = "any artifact" if len(each.kinds) > 5 else " or ".join(each.kinds)
+        shape = properties.get(slot, shapes[slot])
+        properties[slot] = {**shape, "description": f"{each.about} ({kinds})"}
     for key in properties:
         properties[key].setdefault("description", RESERVED.get(key, ""))
     properties.update(parameters.get("properties", {}))
     return _mapping(properties, ["stage", *parameters.get("required", [])], stage.about)
-
-
-def _about(slot: Slot) -> str:
-    kinds = "any artifact" if len(slot.kinds) > 5 else " or ".join(slot.kinds)
-    return f"{slot.about} ({kinds})"
 
 
 def _open(schema: Schema) -> Schema:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -69,19 +69,13 @@ def _workflows_in(folder: Path) -> list[str]:
 
 
 def _other_file(path: Path) -> str | None:
-    folder = path.parent
-    names = _workflows_in(folder)
-    meant = nearest(path.name, names) or nearest(f"{path.stem}.yaml", names)
-    if meant is not None:
-        return f"did you mean {folder / meant}?"
-    elsewhere = Path("workflows")
-    if folder != elsewhere:
-        meant = nearest(path.name, _workflows_in(elsewhere)) or nearest(
-            f"{path.stem}.yaml", _workflows_in(elsewhere)
-        )
+    for folder in (path.parent, Path("workflows")):
+        names = _workflows_in(folder)
+        meant = nearest(path.name, names) or nearest(f"{path.stem}.yaml", names)
         if meant is not None:
-            return f"did you mean {elsewhere / meant}?"
-    if names:
+            return f"did you mean {folder / meant}?"
+    folder = path.parent
+    if names := _workflows_in(folder):
         return f"{folder} holds {', '.join(names[:8])}"
     return None if folder.is_dir() else f"the folder {folder} does not exist either"
 
@@ -98,7 +92,7 @@ class Faults:
 
     def add(self, message: str, hint: str | None = None, location: Location | None = None) -> None:
         """Note a fault."""
-        self._problems.setdefault(Problem(message, hint, location))
+        self.add_all([Problem(message, hint, location)])
 
     def add_all(self, problems: Iterable[Problem]) -> None:
         """Note faults that are put together already."""
@@ -119,15 +113,13 @@ class Faults:
         if not self._problems:
             return
         files = [self._main, *(each.location.file for each in self._problems if each.location is not None)]
-        order = {file: place for place, file in enumerate(dict.fromkeys(files))}
-        ordered = sorted(self._problems, key=lambda problem: _place(problem, order))
-        shown = ordered[:MAX_PROBLEMS]
-        if len(ordered) > len(shown):
-            more = f"{len(ordered) - len(shown)} more faults are not shown"
+
+        def place(problem: Problem) -> tuple[int, int, int]:
+            at = problem.location
+            return (files.index(at.file), at.line, at.column) if at is not None else (0, 0, 0)
+
+        shown = sorted(self._problems, key=place)[:MAX_PROBLEMS]
+        if len(self) > len(shown):
+            more = f"{len(self) - len(shown)} more faults are not shown"
             shown[-1] = replace(shown[-1], hint="; ".join(filter(None, (shown[-1].hint, more))))
         raise WorkflowError(shown)
-
-
-def _place(problem: Problem, files: Mapping[str, int]) -> tuple[int, int, int]:
-    place = problem.location
-    return (files[place.file], place.line, place.column) if place is not None else (0, 0, 0)

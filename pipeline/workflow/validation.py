@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,12 @@ from pydantic import BaseModel, ValidationError
 
 from gravel.pipeline.core.errors import Location, Problem
 from gravel.pipeline.core.names import either, nearest, suggest
+from gravel.pipeline.plugins.packages import RESERVED
 from gravel.pipeline.workflow.entries import Draft
-from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text
-from gravel.pipeline.workflow.scalars import to_text
-from gravel.pipeline.workflow.substitution import MERGE
+from gravel.pipeline.workflow.nodes import ListNode, MapNode, Node, ScalarNode, Text, to_text
+from gravel.pipeline.workflow.values import MERGE
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Parameters, Stage
-
-__all__ = ["validate"]
 
 
 @dataclass(frozen=True)
@@ -34,16 +32,13 @@ class _Step:
     context: dict[str, Any]
 
 
-def validate(
-    draft: Draft, data: dict[str, Json], also: Iterable[str], kinds: Mapping[str, Sequence[str]]
-) -> Parameters | list[Problem]:
-    """Validate filled-in parameters against the stage's model.
+def validate(draft: Draft, data: dict[str, Json], kinds: Mapping[str, Sequence[str]]) -> Parameters | None:
+    """Validate filled-in parameters against the stage's model; faults are noted, and then it is None.
 
-    `also` are the other keys that an entry of this stage may have, for hints, and `kinds` those of its inputs
-    by slot. Returns the parameters, or
-    what is wrong with them.
+    `kinds` are those of the entry's inputs by slot.
     """
-    stage, node, source = draft.entry.stage, draft.parameters, draft.scope.source
+    entry, scope = draft.entry, draft.scope
+    stage = entry.stage
     try:
         parameters = stage.parameters.model_validate(data)
     except ValidationError as error:
@@ -51,31 +46,35 @@ def validate(
         steps = _without_mistyped(_best_members([_follow(detail, data) for detail in details]))
         steps = _without_emptied(steps)
     except (RecursionError, OverflowError) as error:
-        message = f"the parameters of stage {stage.name} cannot be read: {error}"
-        return [Problem(message, None, draft.entry.location)]
+        scope.fault(entry.location, f"the parameters of stage {stage.name} cannot be read: {error}")
+        return None
     else:
         steps = list(_switches(data, parameters, ()))
         steps += [
-            _Step(fault.path, (), None, "one_of", fault.message, fault.value, {})
+            _sentence(fault.path, fault.message, fault.value)
             for fault in (*stage.faults(parameters), *stage.kind_faults(parameters, kinds))
         ]
         if not steps:
             return parameters
-    origins = draft.scope.values.origins
-    problems = []
+    origins = scope.values.origins
     for step in steps:
-        found, reference = _find(node, step.path)
-        here = draft.entry.location if found is node else source.at(found)
-        named = [name.strip() for name in re.findall(r"\$\{([^{}]*)\}", reference or "")]
+        found, text = _find(draft.parameters, step.path)
+        here = entry.location if found is draft.parameters else scope.at(found)
+        named = [name.strip() for name in re.findall(r"\$\{([^{}]*)\}", text or "")]
         origin = next((origins[name].location for name in named if name in origins), None)
         if origin is None:
-            problems.append(_problem(step, stage, found, reference, here, source, also))
-            continue
-        # The value is at fault, and it stands in the file that gave it.
-        problem = _problem(step, stage, found, None, here, source, also)
-        used = f"it is used in {here.file}, line {here.line}"
-        problems.append(Problem(problem.message, "; ".join(filter(None, (problem.hint, used))), origin))
-    return problems
+            problem = _problem(step, stage, found, text, here, scope.source)
+        else:  # the value is at fault, and it stands in the file that gave it
+            problem = _problem(step, stage, found, None, here, scope.source)
+            used = f"it is used in {here.file}, line {here.line}"
+            problem = Problem(problem.message, "; ".join(filter(None, (problem.hint, used))), origin)
+        scope.faults.add_all([problem])
+    return None
+
+
+def _sentence(path: tuple[str | int, ...], message: str, value: Json, context: Any = None) -> _Step:
+    """Return an error whose message says what is expected, as a reader of YAML calls it."""
+    return _Step(path, (), None, "one_of", message, value, context or {})
 
 
 def _follow(detail: Any, data: Json) -> _Step:
@@ -112,10 +111,9 @@ def _best_members(steps: Sequence[_Step]) -> list[_Step]:
             tag: sum(len(step.path) == len(path) for step in member) for tag, member in members.items()
         }
         least = min(shallow.values())
-        best = [members[tag] for tag in members if shallow[tag] == least]
-        if least == 0 or (len(best) == 1 and len(members) == 1):
-            sizes = [len(member) for member in best]
-            kept += best[sizes.index(min(sizes))]
+        if least == 0 or len(members) == 1:
+            best = min((members[tag] for tag in members if shallow[tag] == least), key=len)
+            kept += best
         else:
             kept += _merge([step for member in members.values() for step in member], len(path))
     return kept
@@ -145,7 +143,7 @@ def _without_emptied(steps: Sequence[_Step]) -> list[_Step]:
 def _switches(data: Json, read: Any, path: tuple[str | int, ...]) -> Iterator[_Step]:
     """Yield each true or false that pydantic took for the number 1 or 0."""
     if isinstance(data, bool) and isinstance(read, int | float) and not isinstance(read, bool):
-        yield _Step(path, (), None, "one_of", "a number is expected", data, {})
+        yield _sentence(path, "a number is expected", data)
     elif isinstance(data, dict):
         for name, value in data.items():
             inner = read.get(name) if isinstance(read, dict) else getattr(read, name, None)
@@ -159,25 +157,21 @@ def _merge(steps: Sequence[_Step], depth: int) -> list[_Step]:
     """Tell the failures of several members in one sentence each."""
     shallow = [step for step in steps if len(step.path) == depth]
     unknown = {step.name: step for step in shallow if step.kind == "extra_forbidden"}
-    allowed = {step.name for step in shallow if step.kind == "missing"}
-    strange = [step for name, step in unknown.items() if name not in allowed]
-    if strange:
-        return strange
     missing = [step for step in shallow if step.kind == "missing"]
+    allowed = {step.name for step in missing}
+    if strange := [step for name, step in unknown.items() if name not in allowed]:
+        return strange
     if missing and len(missing) == len(shallow):
         first = missing[0]
         names = either(dict.fromkeys(repr(step.name) for step in missing))
-        return [_Step(first.path, (), None, "one_of", f"one of {names} is needed", first.value, {})]
-    if any(step.kind in _FAR for step in shallow) and any(step.kind not in _FAR for step in shallow):
-        shallow = [step for step in shallow if step.kind not in _FAR]
+        return [_sentence(first.path, f"one of {names} is needed", first.value)]
+    shallow = [step for step in shallow if step.kind not in _FAR] or shallow
     first = shallow[0]
     wanted = either(dict.fromkeys(_expectation(step) for step in shallow))
-    return [_Step(first.path, (), None, "one_of", f"{wanted} is expected", first.value, first.context)]
+    return [_sentence(first.path, f"{wanted} is expected", first.value, first.context)]
 
 
 _FAR = {"model_type", "model_attributes_type", "dict_type", "list_type", "tuple_type", "none_required"}
-
-
 _COUNTED_OR_MATCHED = {"too_short", "too_long", "string_pattern_mismatch"}
 
 _PLAIN = {
@@ -203,8 +197,7 @@ def _expectation(step: _Step) -> str:
         return f"at {word} {count} {'value' if count == 1 else 'values'}"
     if step.kind == "string_pattern_mismatch":
         return f"a text that matches {step.context['pattern']}"
-    text = step.message.removeprefix("Value error, ")
-    text = re.sub(r"^Input should be ", "", text)
+    text = step.message.removeprefix("Value error, ").removeprefix("Input should be ")
     for term, plain in _PLAIN.items():
         text = re.sub(term, plain, text)
     return text
@@ -214,24 +207,18 @@ _NUMERAL = re.compile(r"[+-]?[0-9.]+([eE][+-]?[0-9]+)?")
 
 
 def _problem(
-    step: _Step,
-    stage: Stage,
-    found: Node,
-    reference: str | None,
-    where: Location,
-    source: Text,
-    also: Iterable[str],
+    step: _Step, stage: Stage, found: Node, reference: str | None, where: Location, source: Text
 ) -> Problem:
-    dotted = ".".join(str(part) for part in step.path)
+    dotted = ".".join(map(str, step.path))
+    inside = f" in `{dotted}`" if dotted else ""
     if step.kind == "extra_forbidden" and step.name is not None:
-        known = [*fields_at(stage.parameters, step.path), *(also if not step.path else ())]
+        also = () if step.path else (*RESERVED, *stage.inputs)
         if isinstance(found, MapNode) and step.name in found.keys:
             where = source.at(found.keys[step.name])
-        inside = f" in `{dotted}`" if dotted else ""
         message = f"stage {stage.name} has no parameter {step.name!r}{inside}"
+        known = [*fields_at(stage.parameters, step.path), *also]
         return Problem(message, suggest(step.name, known, "parameter"), where)
     if step.kind == "missing" and step.name is not None:
-        inside = f" in `{dotted}`" if dotted else ""
         about = fields_at(stage.parameters, step.path).get(step.name)
         return Problem(f"stage {stage.name} needs the parameter {step.name!r}{inside}", about, where)
     written = to_text(step.value)

@@ -4,47 +4,149 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
 
 from gravel.pipeline.core.errors import Location, Problem, WorkflowError
 from gravel.pipeline.core.names import suggest
-from gravel.pipeline.workflow.combinations import Combinations, choices, count_choices
-from gravel.pipeline.workflow.model import DataSet
-from gravel.pipeline.workflow.nodes import MapNode, Node, ScalarNode, Text
+from gravel.pipeline.workflow.model import Choice, Combinations, DataSet, choices, count_choices
+from gravel.pipeline.workflow.nodes import (
+    ListNode,
+    MapNode,
+    Node,
+    ScalarNode,
+    Text,
+    inner,
+    scalars,
+    to_text,
+    written_list,
+)
 from gravel.pipeline.workflow.source import Faults
-from gravel.pipeline.workflow.substitution import Filled, Reference, fill, references
 from gravel.stages.artifact import Json
+from gravel.stages.urls import REFERENCE, is_url
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_WHOLE = re.compile(r"\$\{([^{}]*)\}")
 
 MAX_RUNS = 100_000  # of one workflow; planning takes about a fifth of a millisecond each
 MAX_VALUES = 1_000_000  # filled in over all variants of one entry, or all values of one parameter
 
-Choice: TypeAlias = tuple[int, ...]
-"""Positions of values, one for each of some axes."""
+MERGE = "with"
+"""The key of a mapping whose own mapping is put in. (YAML 1.1's `<<` may hold no text such as `${name}`.)"""
+
+MAX_FILLED = 10_000  # values in one filled-in tree
+MAX_TEXT = 10_000  # characters of one filled-in text
+MAX_FILLED_DEPTH = 64
+
+_MARK = re.compile(r"\$\$\{|\$\{([^{}]*)\}|\$\{")
 
 
-@dataclass
-class Axes:
-    """All axes of a workflow and of those that it uses, in order, under their full names.
+@dataclass(frozen=True)
+class Reference:
+    """One `${name}` and where it stands; `name` is None where the braces are not closed around a name."""
 
-    `coordinates` says how each value of an axis is called in keys, `--where` and reports: by its name where
-    the axis is a mapping of names to values, else by itself.
+    name: str | None
+    text: str
+    location: Location
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A value with its size in nodes and its depth; `word` is what was written for null, true or false."""
+
+    value: Json
+    size: int = 1
+    depth: int = 1
+    word: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The value as it stands in a text."""
+        return self.word or to_text(self.value)
+
+
+def listed(value: Json, node: Node) -> list[tuple[Json, Node]]:
+    """Return the items of a list, or the one value, each with the node that it is written in."""
+    items = value if isinstance(value, list) else [value]
+    nodes = node.items if isinstance(node, ListNode) else (node,) * len(items)
+    return list(zip(items, nodes, strict=True))
+
+
+def references(node: Node, source: Text) -> Iterator[Reference]:
+    """Yield every reference in a tree, in the order of the file."""
+    for scalar in scalars(node):
+        if not isinstance(scalar.value, str) or "${" not in scalar.value:
+            continue
+        start = scalar.column - 1
+        place = source.at(scalar)
+        for match in _MARK.finditer(scalar.value):
+            if match[0] == "$${" or REFERENCE.fullmatch(match[0]):
+                continue
+            found = place.snippet.find(match[0], start)
+            column = found + 1 if found >= 0 else scalar.column
+            start = found + len(match[0]) if found >= 0 else start
+            name = (match[1] or "").strip()
+            yield Reference(name if NAME.fullmatch(name) else None, match[0], replace(place, column=column))
+
+
+def fill(node: Node, values: Mapping[str, Filled], source: Text) -> Filled:
+    """Return a tree as plain data, every reference replaced; `values` holds all names that occur.
+
+    Raises WorkflowError if the result passes the limits on size, depth or length.
     """
+    if isinstance(node, ScalarNode):
+        filled = _fill_scalar(node, values, source)
+    else:
+        parts = [fill(item, values, source) for item in inner(node)]
+        plain: Json = written_list((part.value for part in parts), (part.word for part in parts))
+        if isinstance(node, MapNode):
+            plain = _merged(dict(zip(node.items, plain, strict=True)), node, source)
+        size = 1 + sum(part.size for part in parts)
+        filled = Filled(plain, size, 1 + max((part.depth for part in parts), default=0))
+    if filled.size > MAX_FILLED or filled.depth > MAX_FILLED_DEPTH:
+        what = f"has more than {MAX_FILLED:,} values"
+        if filled.depth > MAX_FILLED_DEPTH:
+            what = f"is nested more than {MAX_FILLED_DEPTH} deep"
+        raise WorkflowError([Problem(f"with its references filled in this {what}", None, source.at(node))])
+    return filled
 
-    coordinates: dict[str, tuple[Json, ...]] = field(default_factory=dict)
-    combinations: list[Combinations] = field(default_factory=list)
 
-    def choices(self, axes: Sequence[str]) -> Iterator[Choice]:
-        """Yield the choices of positions on some axes that occur."""
-        return choices(self.combinations, axes)
+def _merged(plain: dict[str, Json], node: MapNode, source: Text) -> dict[str, Json]:
+    """Put the items of the mapping at `with` in; those that stand beside it win."""
+    if MERGE not in plain:
+        return plain
+    more = plain.pop(MERGE)
+    if not isinstance(more, dict):
+        message = f"`{MERGE}` is {to_text(more)!r:.60}, and a mapping is expected"
+        hint = "it stands for the items of the mapping that it names, like with: ${axis}"
+        raise WorkflowError([Problem(message, hint, source.at(node.items[MERGE]))])
+    return {**more, **plain}
 
-    def count(self, axes: Sequence[str]) -> int:
-        """Count the choices, without making them."""
-        return count_choices(self.combinations, axes)
+
+def _fill_scalar(node: ScalarNode, values: Mapping[str, Filled], source: Text) -> Filled:
+    if not isinstance(node.value, str) or "${" not in node.value:
+        known = node.value is None or isinstance(node.value, bool)
+        return Filled(node.value, word=node.text if known else None)
+    whole = _MARK.fullmatch(node.value)
+    if whole is not None and whole[1] is not None and not REFERENCE.fullmatch(whole[0]):
+        return values[whole[1].strip()]
+    text, end = "", 0
+    for match in _MARK.finditer(node.value):
+        if REFERENCE.fullmatch(match[0]):
+            written = match[0]
+        else:
+            written = "${" if match[1] is None else values[match[1].strip()].text
+        text += node.value[end : match.start()] + written
+        end = match.end()
+        if len(text) > MAX_TEXT:
+            message = f"with its references filled in this text has more than {MAX_TEXT:,} characters"
+            raise WorkflowError([Problem(message, None, source.at(node))])
+    text += node.value[end:]
+    named = REFERENCE.search(text)
+    if named is not None and not is_url(text):
+        message = f"{named[0]} stands for an environment variable, and may stand in URLs only"
+        hint = "write the URL itself here, and ${env:NAME} for its password or the values of its query"
+        raise WorkflowError([Problem(message, hint, source.at(node))])
+    return Filled(text)
 
 
 @dataclass(frozen=True)
@@ -70,6 +172,8 @@ class Origin:
 class Values:
     """What the names in one file stand for; `broken` names those that have faults of their own.
 
+    `coordinates` has all axes of a workflow and of those that it uses, in order, under their full names, and
+    how each value is called in keys, `--where` and reports; `combinations` says which values go together.
     `varying` holds the axes of the file and the parameters whose values depend on axes of a workflow that
     uses this one; `own_axes` leads from the names of this file's axes, those of workflows that it uses
     included, to their full names. `origins` says where the value of a parameter stands that was given by a
@@ -78,7 +182,8 @@ class Values:
     the file of each is named.
     """
 
-    axes: Axes = field(default_factory=Axes)
+    coordinates: dict[str, tuple[Json, ...]] = field(default_factory=dict)
+    combinations: list[Combinations] = field(default_factory=list)
     parameters: dict[str, Filled] = field(default_factory=dict)
     varying: dict[str, Varying] = field(default_factory=dict)
     own_axes: dict[str, str] = field(default_factory=dict)
@@ -106,55 +211,26 @@ class Values:
         else:
             self.broken.add(name)
 
-    def axes_behind(self, names: Iterator[str] | Sequence[str]) -> tuple[str, ...]:
+    def axes_behind(self, names: Iterable[str | None]) -> tuple[str, ...]:
         """Return the axes on which the values of these names depend, in the order of the matrix."""
         wanted = {axis for name in names if name in self.varying for axis in self.varying[name].axes}
-        return tuple(axis for axis in self.axes.coordinates if axis in wanted)
+        return tuple(axis for axis in self.coordinates if axis in wanted)
 
-    def at(self, names: Sequence[str], axes: Sequence[str], choice: Choice) -> dict[str, Filled]:
-        """Return the values of varying names at one choice of positions on `axes`."""
-        place = dict(zip(axes, choice, strict=True))
-        return {
-            name: self.varying[name].table[tuple(place[axis] for axis in self.varying[name].axes)]
-            for name in names
-        }
+    def filled(self, node: Node, source: Text, axes: Sequence[str]) -> Iterator[tuple[Choice, Filled]]:
+        """Fill a tree in for each choice on these axes, on which all of its names depend that vary."""
+        names = {each.name for each in references(node, source)}
+        varying = {name: value for name, value in self.varying.items() if name in names}
+        for choice in choices(self.combinations, axes):
+            place = dict(zip(axes, choice, strict=True))
+            chosen = {key: one.table[tuple(place[axis] for axis in one.axes)] for key, one in varying.items()}
+            yield choice, fill(node, {**self.parameters, **chosen}, source)
 
     def origin_of(self, node: Node) -> Origin | None:
         """Return where the value of a scalar comes from that is one reference to a given parameter."""
         if not isinstance(node, ScalarNode) or not isinstance(node.value, str):
             return None
-        whole = _WHOLE.fullmatch(node.value)
-        return self.origins.get(whole[1].strip()) if whole is not None else None
-
-    def describe_axis(self, name: str) -> str:
-        """Write what a varying name is, for messages."""
-        if name in self.own_axes:
-            return f"the matrix axis {name!r}"
-        axes = " and ".join(repr(axis) for axis in self.varying[name].axes)
-        return f"the parameter {name!r}, which varies with the axis {axes},"
-
-    def evaluate(self, node: Node, source: Text) -> Filled | Varying:
-        """Fill a tree in, for every choice where it names what varies; all of its names have values.
-
-        Raises WorkflowError if there are too many values.
-        """
-        named = [each.name for each in references(node, source) if each.name in self.varying]
-        varying = [name for name in dict.fromkeys(named) if name is not None]
-        axes = self.axes_behind(varying)
-        if not axes:
-            return fill(node, self.parameters, source)
-        if self.axes.count(axes) > MAX_RUNS:
-            message = f"this has more than {MAX_RUNS:,} values over the axes {', '.join(axes)}"
-            raise WorkflowError([Problem(message, "give the matrix fewer values", source.at(node))])
-        table: dict[Choice, Filled] = {}
-        size = 0
-        for choice in self.axes.choices(axes):
-            table[choice] = fill(node, {**self.parameters, **self.at(varying, axes, choice)}, source)
-            size += table[choice].size
-            if size > MAX_VALUES:
-                message = f"over the axes {', '.join(axes)} this has more than {MAX_VALUES:,} values"
-                raise WorkflowError([Problem(message, None, source.at(node))])
-        return Varying(axes, table)
+        whole = _MARK.fullmatch(node.value)
+        return self.origins.get((whole[1] or "").strip()) if whole is not None else None
 
 
 @dataclass
@@ -203,8 +279,12 @@ class Scope:
         values, sound = self.values, True
         for reference in references(node, self.source):
             name = reference.name
-            if name is not None and name in values.varying:
-                message = f"{values.describe_axis(name)} cannot decide this; it can only set parameters"
+            if name in values.varying:
+                axes = " and ".join(repr(axis) for axis in values.varying[name].axes)
+                what = f"the parameter {name!r}, which varies with the axis {axes},"
+                if name in values.own_axes:
+                    what = f"the matrix axis {name!r}"
+                message = f"{what} cannot decide this; it can only set parameters"
                 self.fault(reference.location, message, hint)
             elif name not in values.parameters:
                 self.unknown(reference, "parameter", values.names)
@@ -216,20 +296,35 @@ class Scope:
 
     def evaluate(self, node: Node) -> Filled | Varying | None:
         """Fill in what may refer to parameters and axes, for each choice of these; None after a fault."""
-        sound = True
-        for reference in references(node, self.source):
-            if reference.name is None or not self.values.known(reference.name):
-                self.unknown(reference, "parameter or matrix axis", self.values.names)
-                sound = False
-        if sound:
-            with self.faults.noted():
-                return self.values.evaluate(node, self.source)
-        return None
+        values, named = self.values, list(references(node, self.source))
+        unknown = [each for each in named if each.name is None or not values.known(each.name)]
+        for reference in unknown:
+            self.unknown(reference, "parameter or matrix axis", values.names)
+        if unknown:
+            return None
+        axes = values.axes_behind(each.name for each in named)
+        over = f"over the axes {', '.join(axes)}"
+        if count_choices(values.combinations, axes) > MAX_RUNS:
+            message = f"this has more than {MAX_RUNS:,} values {over}"
+            self.fault(node, message, "give the matrix fewer values")
+            return None
+        table: dict[Choice, Filled] = {}
+        size = 0
+        with self.faults.noted():
+            for choice, filled in values.filled(node, self.source, axes):
+                table[choice] = filled
+                size += filled.size
+                if size > MAX_VALUES:
+                    self.fault(node, f"{over} this has more than {MAX_VALUES:,} values")
+                    return None
+            if axes:
+                return Varying(axes, table)
+        return table.get(())  # after a fault there is none
 
     def is_name(self, name: str, where: Node | Location) -> bool:
         """Say whether a text can be a name; one that cannot is noted."""
-        good = NAME.fullmatch(name) is not None
-        if not good:
-            hint = "use letters, digits, _ and -, beginning with a letter"
-            self.fault(where, f"{name!r} cannot be a name", hint)
-        return good
+        if NAME.fullmatch(name) is not None:
+            return True
+        hint = "use letters, digits, _ and -, beginning with a letter"
+        self.fault(where, f"{name!r} cannot be a name", hint)
+        return False

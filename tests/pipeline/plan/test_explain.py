@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.hashing import flat_parts
-from gravel.pipeline.plan.reasons import _changes, _without_filled_in
+from gravel.pipeline.plan.status import _changes, _without_filled_in
 from tests.pipeline.fake_stages import FAKES, ORDERINGS
 from tests.pipeline.plan.test_plan import Bench
 

@@ -14,9 +14,8 @@ from gravel.pipeline.plan import recipes, sources
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan, RunStatus
 from gravel.pipeline.plan.recipes import RecipeMaker, pseudo_ids
-from gravel.pipeline.plan.sizes import plan_extents
 from gravel.pipeline.plan.sources import BLOCK, find_vertices
-from gravel.pipeline.plan.status import plan_status
+from gravel.pipeline.plan.status import plan_extents, plan_status
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.artifact import Artifact

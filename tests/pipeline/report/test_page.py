@@ -17,7 +17,7 @@ from gravel.pipeline.cli import main
 from gravel.pipeline.report.page import write_run_report
 from gravel.pipeline.report.tables import cell_text
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.workflow.scalars import to_text
+from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifacts import VertexIds
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report

@@ -8,7 +8,7 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.plan.sizes import plan_extents, resident_inputs
+from gravel.pipeline.plan.status import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.stages.stage import Machine

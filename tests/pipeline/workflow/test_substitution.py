@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import WorkflowError
-from gravel.pipeline.workflow.nodes import MapNode, Text, parse
+from gravel.pipeline.workflow.nodes import MapNode, Text, parse, plain_value, to_text
 from gravel.pipeline.workflow.parameters import read_values
-from gravel.pipeline.workflow.scalars import plain_value, to_text
 from gravel.pipeline.workflow.source import Faults
-from gravel.pipeline.workflow.substitution import Filled, fill, references
-from gravel.pipeline.workflow.values import Scope, Values
+from gravel.pipeline.workflow.values import Filled, Scope, Values, fill, references
 
 
 def values_of(text: str, **overrides: str) -> Values:
@@ -87,9 +85,9 @@ def test_matrix_values_may_come_from_parameters() -> None:
 def test_an_axis_may_name_its_values() -> None:
     values = values_of("parameters: {a: 3}\nmatrix: {n: {one: {k: 1}, other: {k: '${a}'}}}")
     assert [each.value for each in values.varying["n"].table.values()] == [{"k": 1}, {"k": 3}]
-    assert values.axes.coordinates["n"] == ("one", "other")
+    assert values.coordinates["n"] == ("one", "other")
     values = values_of("parameters: {more: {x: 1, y: 2}}\nmatrix: {n: {with: '${more}', y: 3, z: 4}}")
-    assert values.axes.coordinates["n"] == ("x", "y", "z")
+    assert values.coordinates["n"] == ("x", "y", "z")
     assert [each.value for each in values.varying["n"].table.values()] == [1, 3, 4]
 
 
