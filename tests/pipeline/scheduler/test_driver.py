@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -18,6 +19,7 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.leases import RecipeLocks
 from gravel.stages.stage import FileInput
 from tests.pipeline.run_case import Kept, states, total
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count, make, plan_of, stage_run
@@ -228,18 +230,20 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(root: Path, marks: Path) 
     assert not list((root / "data").glob("*.lock"))
 
 
-def test_sources_are_resolved_in_ids_that_are_not_kept(root: Path, marks: Path) -> None:
-    find = replace(
-        ADD,
-        source_ids=lambda parameters: (parameters.value,),
-        with_vertices=lambda parameters, vertices: parameters.model_copy(update={"value": vertices[0]}),
-    )
+FIND = replace(
+    ADD,
+    source_ids=lambda parameters: (parameters.value,),
+    with_vertices=lambda parameters, vertices: parameters.model_copy(update={"value": vertices[0]}),
+)
+"""Adds the index of the vertex that `value` is the id of."""
 
+
+def test_sources_are_resolved_in_ids_that_are_not_kept(root: Path, marks: Path) -> None:
     def plan(source: int) -> Plan:
         return plan_of(
             stage_run("a", MAKE, value=1, keep=False, marks=str(marks)),
             stage_run("b", ADD, "a", value=2, keep=False),
-            stage_run("c", find, "b", value=source),
+            stage_run("c", FIND, "b", value=source),
         )
 
     outcome = run(plan(12), root)  # ids begin at 10
@@ -249,6 +253,26 @@ def test_sources_are_resolved_in_ids_that_are_not_kept(root: Path, marks: Path) 
     outcome = run(plan(999), root)
     assert states(outcome)["c"] == "failed"
     assert "999" in outcome.record["stages"][2]["error"]
+
+
+def test_sources_are_resolved_in_the_ids_of_what_is_read_itself_and_not_kept(root: Path) -> None:
+    plan = plan_of(stage_run("a", MAKE, value=1, keep=False), stage_run("b", FIND, "a", value=12))
+    outcome = run(plan, root)
+    assert total(root, outcome, "b") == 2 + 6
+
+
+def test_a_recipe_that_cannot_be_locked_fails_its_run_with_the_cause(
+    root: Path, marks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(locks: RecipeLocks, path: Path) -> bool:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(RecipeLocks, "_link", refuse)
+    outcome = run(chain(marks), root)
+    assert states(outcome) == {"a": "failed", "b": "skipped", "c": "skipped"}
+    error = outcome.record["stages"][0]["error"]
+    assert "its recipe cannot be locked" in error
+    assert "input/output error" in error
 
 
 def test_a_killed_run_leaves_its_report_to_the_next(root: Path, marks: Path) -> None:

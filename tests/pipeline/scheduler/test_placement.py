@@ -45,6 +45,7 @@ def flexible(**more: Any) -> Need:
     [
         (8, flexible(), 6),
         (4, flexible(), 4),
+        (2, flexible(), 2),
         (1, flexible(), 0),
         (4, flexible(each_host_bytes=10 * GIB), 4),
         (8, flexible(each_host_bytes=20 * GIB), 3),
@@ -115,6 +116,19 @@ def test_each_host_has_its_own_memory(source: str, free: int) -> None:
     assert sorted(hosts) == (["x", "y"] if free == 12 else ["x", "x", "y"])
     made.release(busy.pop())
     assert made.choose(node(timed=False), need, 0) is not None
+
+
+def test_the_worker_slot_that_was_used_last_is_used_again() -> None:
+    made = placer(3)
+    each, need = node(timed=False), Need(GIB, 0, ())
+    each.key = "a"
+    for name in "21":
+        each.attempt = Attempt(1, need, worker_slot=name)
+        made.take(each)
+        made.release(each)
+        choice = made.choose(node(timed=False), need, 0)
+        assert choice is not None
+        assert choice.worker_slot == name
 
 
 def test_a_rank_group_takes_memory_where_its_members_are() -> None:

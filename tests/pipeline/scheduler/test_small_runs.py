@@ -94,6 +94,20 @@ def test_a_run_on_one_gpu(tmp_path, monkeypatch, gpus, options, parts, cluster) 
     assert chosen(tmp_path, {"backend": "auto", **options}, **parts) == cluster
 
 
+@pytest.mark.parametrize(
+    ("gpus", "most", "cluster"), [("", MAX_RUNS, "local"), ("1x80GiB", MAX_GPU_RUNS, "cuda")]
+)
+def test_only_more_runs_than_a_small_run_may_have_need_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpus: str, most: int, cluster: str
+) -> None:
+    monkeypatch.setenv(FAKE, gpus)
+    options = RunOptions(tmp_path, backend="auto" if gpus else "cpu")
+    runs = [stage_run(f"a{number}", MAKE, value=number) for number in range(most + 1)]
+    for count, expected in ((most, "inline"), (most + 1, cluster)):
+        plan = plan_of(*runs[:count])
+        assert without_workers(decide(options), plan, options, Cache(tmp_path)).cluster == expected
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_record_names_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setenv(FAKE, f"{count}x4GiB")
