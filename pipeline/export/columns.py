@@ -51,13 +51,16 @@ class FileIds:
     """
 
     def __init__(self, vertex_ids: VertexIds) -> None:
-        import numpy
-
         self._first = vertex_ids.first
-        self._ids: Any = None if vertex_ids.ids is None else numpy.asarray(vertex_ids.ids)
+        self._ids: Any = None
         self._texts: Any = None
         self.dtype, self.longest = "int64", 0
+        if vertex_ids.ids is not None:
+            import numpy  # a page that is made again for a run that finds everything needs none
+
+            self._ids = numpy.asarray(vertex_ids.ids)
         if vertex_ids.text is not None:
+            import numpy
             import pyarrow
             from pyarrow import compute
 
@@ -81,6 +84,8 @@ class FileIds:
 
     def one(self, index: int) -> int | str:
         """Return the id of one vertex."""
+        if self._ids is None and self._texts is None:
+            return index + self._first if index >= 0 else -1
         found = self([index])[0]
         return int(found) if self._texts is None else str(found.as_py())
 
