@@ -176,8 +176,8 @@ def without_unable(plan: Plan, backend_of: Callable[[Stage], str]) -> Plan:
                 reasons[key] = f"it needs {', '.join(lost)}"
             else:
                 if "not_run" in run.stage.parameters.model_fields:  # it says what is not there, and why
-                    told = {name: causes[name] for name in lost if name in causes}
-                    rest = replace(rest, parameters=rest.parameters.model_copy(update={"not_run": told}))
+                    reported = {name: causes[name] for name in lost if name in causes}
+                    rest = replace(rest, parameters=rest.parameters.model_copy(update={"not_run": reported}))
                 runs[key] = rest
                 continue
         runs[key] = replace(run, not_run=reasons[key]) if key in reasons else run

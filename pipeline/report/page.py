@@ -121,7 +121,7 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
         found.append({"key": run["key"], "title": title, "sections": sections})
     titles = [report["title"] for report in found]
     for report in found:
-        # Reports that share a title are told apart by their place in the matrix.
+        # Reports that share a title are named by their place in the matrix.
         at = report["key"].partition("[")[2].removesuffix("]")
         if at and titles.count(report["title"]) > 1:
             report["title"] += f": {at.replace(',', ', ')}"

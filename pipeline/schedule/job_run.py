@@ -125,8 +125,8 @@ class JobRun:
         with suppress(OSError, RequestError):
             text = read_file(self.store.root, log, MAX_LOG_BYTES).decode("utf-8", "replace")
             lines = [line for line in text.splitlines() if line.strip()]
-            said = [line for line in lines if "error:" in line] or lines
-            return said[-1].strip()[:500] if said else None
+            errors = [line for line in lines if "error:" in line] or lines
+            return errors[-1].strip()[:500] if errors else None
         return None
 
     def _record(self, claim: Claim) -> None:
