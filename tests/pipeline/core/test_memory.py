@@ -93,11 +93,12 @@ def test_admission_adds_up_and_lets_a_lone_run_in() -> None:
 
 
 def test_the_peak_is_what_was_held_above_the_start() -> None:
+    elsewhere = 8 << 20  # what earlier tests left behind may be freed, or taken, meanwhile
     with Peak() as peak:
-        block = numpy.ones(8 << 20, dtype=numpy.uint8)
+        block = numpy.ones(64 << 20, dtype=numpy.uint8)
         time.sleep(0.1)
-        block = numpy.ones(4 << 20, dtype=numpy.uint8)
+        block = numpy.ones(32 << 20, dtype=numpy.uint8)
         time.sleep(0.05)
         del block
-    assert 8 << 20 <= peak.host_bytes < 20 << 20
+    assert (64 << 20) - elsewhere <= peak.host_bytes <= (96 << 20) + elsewhere
     assert peak.device_bytes == 0
