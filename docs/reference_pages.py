@@ -12,7 +12,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented, models_in
-from gravel.stages.presets import PRESETS, setting_text
+from gravel.stages.presets import PRESETS, Preset, Setting, setting_text
 from gravel.stages.stage import Slot, all_stages
 
 DOCS = Path(__file__).parent
@@ -71,7 +71,7 @@ def pages() -> dict[str, str]:
             f"stages/{stage.name}.md": ("stage", {"stage": stage, "strategies": strategies_of(stage)})
             for stage in ordered
         },
-        "strategies.md": ("strategies", {"packages": packages, "presets": PRESETS}),
+        "strategies.md": ("strategies", {"packages": packages, "presets": PRESETS, "plain": Strategy("", "")}),
         "workflows.md": ("workflows", {"workflows": list(_workflows(DOCS.parent / "workflows"))}),
     }
     environment = jinja2.Environment(
@@ -92,6 +92,7 @@ def pages() -> dict[str, str]:
         "kinds": _kinds,
         "models": lambda annotation: list(models_in(annotation)),
         "setting": setting_text,
+        "stated": _stated,
         "type": field_type,
         "yaml": to_text,
     }
@@ -154,17 +155,32 @@ def _backends(strategy: Strategy) -> str:
 
 def _constants(strategy: Strategy) -> Iterator[tuple[str, list[str]]]:
     """Yield where a strategy has constants of its own, and those."""
-    for backend in ("cpu", "cuda"):
-        if strategy.target(backend) and (found := _constants_of(strategy, backend)):
-            yield backend.upper(), found
+    found = {
+        backend: constants
+        for backend in ("cpu", "cuda")
+        if strategy.target(backend) and (constants := _constants_of(strategy, backend))
+    }
+    if len(found) == 1 or len({*map(tuple, found.values())}) == 1:
+        yield "Constants", next(iter(found.values()))
+    else:
+        yield from ((f"On {backend.upper()}", constants) for backend, constants in found.items())
 
 
 def _constants_of(strategy: Strategy, backend: str) -> list[str]:
     return [
-        f"`{name}` = " + ("chosen by the device or graph" if each.default is None else f"`{each.default}`")
+        f"`{name}`" if each.default is None else f"`{name}={each.default}`"
         for name, each in inspect.signature(strategy.load(backend)).parameters.items()
         if name not in GIVEN
     ]
+
+
+def _stated(preset: Preset) -> Iterator[list[Setting]]:
+    """Yield the settings that a paper states, those together that are alike in all but their names."""
+    stated = (setting for setting in preset.settings if setting.values)
+    alike: dict[str, list[Setting]] = {}
+    for setting in stated:
+        alike.setdefault(repr(replace(setting, name="")), []).append(setting)
+    yield from alike.values()
 
 
 def _workflows(folder: Path) -> Iterator[tuple[Path, Workflow, dict[str, str]]]:

@@ -29,16 +29,14 @@ def sets(**values: object) -> tuple[str, ...]:
 
 def near(value: float) -> Rule:
     """Within a tenth of the paper's value."""
-    return Rule(
-        "within 10 %", f"within 10 % of {value:g}", lambda ours: abs(ours - value) <= NEAR * abs(value)
-    )
+    return Rule("within 10 %", "±10 %", lambda ours: abs(ours - value) <= NEAR * abs(value))
 
 
 def order(value: float) -> Rule:
     """Within a factor of three of the paper's value: it was measured on another machine."""
     return Rule(
         "same order",
-        f"within a factor of 3 of {value:g}",
+        "factor 3",
         lambda ours: ours > 0 and max(ours / value, value / ours) <= ORDER,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.benchmarks.figures.model import Claim, Figure, Reports, Run, above, below, order, sets
 from tests.benchmarks.figures.reports import Missing
 
-SEVERAL = "several GPUs (here the ranks share one)"
+SEVERAL = "several GPUs"
 
 SCALING_RUNS = (
     Run(
