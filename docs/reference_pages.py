@@ -23,7 +23,6 @@ from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
 from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order, strategies_of
 from gravel.pipeline.workflow.loader import load_workflow
-from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented, models_in
@@ -47,7 +46,28 @@ GIVEN = {
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 
+USUAL = {
+    "scale": "2^scale vertices",
+    "side": "of square lattices and meshes, in vertices",
+    "cube": "of cubic lattices, in vertices",
+    "sources": "searches from random vertices",
+    "output": "distance, predecessor or both",
+    "graphs": "parameters of ingest, by name",
+    "files": "further graphs, by name",
+    "tuning": "options of the search, such as {direction_optimized: false}",
+    "backend": "cuda searches on GPUs",
+    "transport": "peer, nccl or auto, for ranks on GPUs",
+    "placements": "device, split, pinned, streamed, or the first of these that fits",
+    "keep": "false: only measurements and labels are stored",
+    "predict": "true: also predictions of the cost model for other machines",
+    "repeats": "times that each search is measured",
+}
+"""What parameters of these names are, unless a workflow says otherwise."""
+
+LONGEST_DEFAULT = 45
+
 _COMMENT = re.compile(r"^  (\w+):[^#\n]*#[ ]*(.*)$", re.MULTILINE)
+_GIVEN_AXIS = re.compile(r'^  (\w+): "\$\{(\w+)\}"$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -58,6 +78,20 @@ class CommandText:
     usage: str
     about: str
     options: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class WorkflowText:
+    """One workflow: what it does, its parameters as `name: default` with what they are, and its axes.
+
+    `as_in` names an earlier workflow with the same parameters.
+    """
+
+    name: str
+    about: str
+    as_in: str
+    parameters: list[tuple[str, str]]
+    axes: list[str]
 
 
 def pages() -> dict[str, str]:
@@ -72,7 +106,7 @@ def pages() -> dict[str, str]:
             for stage in ordered
         },
         "strategies.md": ("strategies", {"packages": packages, "presets": PRESETS, "plain": Strategy("", "")}),
-        "workflows.md": ("workflows", {"workflows": list(_workflows(DOCS.parent / "workflows"))}),
+        "workflows.md": ("workflows", {"workflows": list(_workflows(DOCS.parent / "workflows")), "usual": USUAL}),
     }
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(DOCS / "templates"),
@@ -94,7 +128,6 @@ def pages() -> dict[str, str]:
         "setting": setting_text,
         "stated": _stated,
         "type": field_type,
-        "yaml": to_text,
     }
     return {
         path: environment.get_template(f"{name}.md.jinja").render(made=MADE, **given).rstrip() + "\n"
@@ -183,12 +216,43 @@ def _stated(preset: Preset) -> Iterator[list[Setting]]:
     yield from alike.values()
 
 
-def _workflows(folder: Path) -> Iterator[tuple[Path, Workflow, dict[str, str]]]:
-    """Yield the workflows of a folder with the comments on their parameters."""
+def _workflows(folder: Path) -> Iterator[WorkflowText]:
+    """Yield the texts of the workflows of a folder."""
+    earlier: dict[str, str] = {}
     for path in sorted(folder.glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
-        if re.search(r"^stages:", text, re.MULTILINE):  # else a catalogue of data sets, say
-            yield path, load_workflow(path), dict(_COMMENT.findall(text))
+        if not re.search(r"^stages:", text, re.MULTILINE):  # a catalogue of data sets, say
+            continue
+        workflow = load_workflow(path)
+        defaults, comments = workflow.parameters, dict(_COMMENT.findall(text))
+        given = dict(_GIVEN_AXIS.findall(text))
+        as_in = earlier.setdefault(f"{defaults} {comments}", path.stem) if defaults else path.stem
+        yield WorkflowText(
+            path.stem,
+            workflow.about,
+            "" if as_in == path.stem else as_in,
+            [(_default(name, value), _unusual(name, comments)) for name, value in defaults.items()],
+            [_axis(name, values, given) for name, values in workflow.matrix.items()],
+        )
+
+
+def _default(name: str, value: Any) -> str:
+    """Write a parameter with its default, or alone if that is long."""
+    text = f"{name}: {to_text(value)}"
+    return text if len(text) <= LONGEST_DEFAULT else name
+
+
+def _unusual(name: str, comments: dict[str, str]) -> str:
+    """Return the comment on a parameter without what the page says once of all that have this name."""
+    parts = comments.get(name, "").split("; ")
+    return "; ".join(part for part in parts if part != USUAL.get(name))
+
+
+def _axis(name: str, values: Any, given: dict[str, str]) -> str:
+    """Write an axis with its values, or with the parameter that has them; alone if it is of another workflow."""
+    if "." in name:
+        return f"`{name}`"
+    return f"`{name}` (`{given[name]}`)" if name in given else f"`{name}` ({', '.join(map(to_text, values))})"
 
 
 def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:
