@@ -105,8 +105,14 @@ def pages() -> dict[str, str]:
             f"stages/{stage.name}.md": ("stage", {"stage": stage, "strategies": strategies_of(stage)})
             for stage in ordered
         },
-        "strategies.md": ("strategies", {"packages": packages, "presets": PRESETS, "plain": Strategy("", "")}),
-        "workflows.md": ("workflows", {"workflows": list(_workflows(DOCS.parent / "workflows")), "usual": USUAL}),
+        "strategies.md": (
+            "strategies",
+            {"packages": packages, "presets": PRESETS, "plain": Strategy("", "")},
+        ),
+        "workflows.md": (
+            "workflows",
+            {"workflows": list(_workflows(DOCS.parent / "workflows")), "usual": USUAL},
+        ),
     }
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(DOCS / "templates"),
@@ -117,7 +123,6 @@ def pages() -> dict[str, str]:
     )
     environment.filters |= {
         "cell": lambda text: text.replace("|", "\\|").replace("\n", " "),
-        "backends": _backends,
         "constants": _constants,
         "default_text": default_text,
         "doc": lambda documented: inspect.getdoc(documented) or "",
@@ -182,21 +187,13 @@ def _kinds(slot: Slot) -> str:
     return f"several of {kinds}" if slot.many and kinds != "anything" else kinds
 
 
-def _backends(strategy: Strategy) -> str:
-    return " and ".join(name for name, code in (("CPU", strategy.cpu), ("CUDA", strategy.cuda)) if code)
-
-
 def _constants(strategy: Strategy) -> Iterator[tuple[str, list[str]]]:
-    """Yield where a strategy has constants of its own, and those."""
-    found = {
-        backend: constants
-        for backend in ("cpu", "cuda")
-        if strategy.target(backend) and (constants := _constants_of(strategy, backend))
-    }
-    if len(found) == 1 or len({*map(tuple, found.values())}) == 1:
-        yield "Constants", next(iter(found.values()))
+    """Yield where a strategy runs, with its constants there."""
+    found = {each: _constants_of(strategy, each) for each in ("cpu", "cuda") if strategy.target(each)}
+    if len({*map(tuple, found.values())}) == 1:
+        yield " and ".join(map(str.upper, found)), next(iter(found.values()))
     else:
-        yield from ((f"On {backend.upper()}", constants) for backend, constants in found.items())
+        yield from ((backend.upper(), constants) for backend, constants in found.items())
 
 
 def _constants_of(strategy: Strategy, backend: str) -> list[str]:
@@ -249,7 +246,7 @@ def _unusual(name: str, comments: dict[str, str]) -> str:
 
 
 def _axis(name: str, values: Any, given: dict[str, str]) -> str:
-    """Write an axis with its values, or with the parameter that has them; alone if it is of another workflow."""
+    """Write an axis with its values or the parameter that has them; alone if it is of another workflow."""
     if "." in name:
         return f"`{name}`"
     return f"`{name}` (`{given[name]}`)" if name in given else f"`{name}` ({', '.join(map(to_text, values))})"

@@ -21,8 +21,9 @@ def listed(title: str) -> dict[str, str]:
 
 def told(strategy: Strategy) -> list[str]:
     """List what the page has to say of a strategy, beside what it says of all that say nothing else."""
-    texts = [strategy.about, f"Source: {strategy.source}", *(["CPU"] if strategy.cpu else [])]
-    texts += ["CUDA"] if strategy.cuda else []
+    texts = [strategy.about, *(["CPU"] if strategy.cpu else []), *(["CUDA"] if strategy.cuda else [])]
+    if strategy.source != Strategy.source:
+        texts.append(f"Source: {strategy.source}")
     if strategy.outputs != Strategy.outputs:
         texts.append(f"; output {', '.join(strategy.outputs)}")
     if strategy.cuda and strategy.placements != Strategy.placements:

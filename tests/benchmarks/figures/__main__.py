@@ -5,7 +5,8 @@
 
 All runs share one cache, so that graphs are made once. `--out` takes each run's report.json, what it printed,
 and `figures.json` with every number; figures found there before are kept, so that papers can run one by one.
-`--dry` prints the commands, and below each where its report has the numbers. `--page docs/figures.md` puts the rows of what was found into the page.
+`--dry` prints the commands, and below each where its report has the numbers. `--page docs/figures.md` puts
+the rows of what was found into the page.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ STRIPES = (
     Figure(
         11,
         "figure 12",
-        "Rates of four GPUs by size and degree of uniform graphs",
+        "Four GPUs by size and degree",
         "stripes",
         "shape",
         (

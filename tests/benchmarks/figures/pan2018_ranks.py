@@ -75,7 +75,7 @@ SCALING = (
     Figure(
         18,
         "figure 8",
-        "Times of the parts of a search by options",
+        "Parts of a search by options",
         "options",
         "shape",
         (
@@ -157,7 +157,7 @@ SCALING = (
     Figure(
         24,
         "table II",
-        "Rates beside other systems, 10^9 generated edges per second",
+        "Rates, 10^9 generated edges/s",
         "scaling",
         "values",
         (
