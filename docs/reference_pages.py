@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,10 +73,10 @@ _GIVEN_AXIS = re.compile(r'^  (\w+): "\$\{(\w+)\}"$', re.MULTILINE)
 
 @dataclass(frozen=True)
 class CommandText:
-    """One command: its whole name, its usage, what it does, and each option with what it does."""
+    """One command: its whole name, its arguments, what it does, and each option with what it does."""
 
     name: str
-    usage: str
+    arguments: str
     about: str
     options: list[tuple[str, str]]
 
@@ -99,7 +100,7 @@ def pages() -> dict[str, str]:
     ordered = in_pipeline_order(all_stages())
     packages = {title: list(strategies_in(package).values()) for package, title in PACKAGES.items()}
     content: dict[str, tuple[str, dict[str, Any]]] = {
-        "commands.md": ("commands", {"commands": list(_commands())}),
+        "commands.md": ("commands", _commands()),
         "stages/README.md": ("stages", {"stages": ordered}),
         **{
             f"stages/{stage.name}.md": ("stage", {"stage": stage, "strategies": strategies_of(stage)})
@@ -140,13 +141,16 @@ def pages() -> dict[str, str]:
     }
 
 
-def _commands() -> Iterator[CommandText]:
-    """Yield all commands in the order in which `gravel --help` lists them."""
+def _commands() -> dict[str, Any]:
+    """Return all commands in the order in which `gravel --help` lists them, and the options of several."""
     context = click.Context(main, info_name="gravel")
+    commands: list[CommandText] = []
     for name in COMMANDS:
         command = main.get_command(context, name)
         assert command is not None
-        yield from _command(command, click.Context(command, context, name))
+        commands += _command(command, click.Context(command, context, name))
+    count = Counter(option for command in commands for option in command.options)
+    return {"commands": commands, "shared": [option for option in count if count[option] > 1]}
 
 
 def _command(command: click.Command, context: click.Context) -> Iterator[CommandText]:
@@ -157,11 +161,11 @@ def _command(command: click.Command, context: click.Context) -> Iterator[Command
             yield from _command(inner, click.Context(inner, context, name))
         return
     name = context.command_path.removeprefix("gravel ")
-    usage = f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    arguments = " ".join(command.collect_usage_pieces(context)).removeprefix("[OPTIONS]").strip()
     # Paragraphs without click's marks.
     about = "\n".join(line.strip() for line in (command.help or "").replace("\b", "").strip().splitlines())
     options = [_option(each) for each in command.params if isinstance(each, click.Option)]
-    yield CommandText(name, usage, about, options)
+    yield CommandText(name, arguments, about, options)
 
 
 def _option(option: click.Option) -> tuple[str, str]:
@@ -173,8 +177,7 @@ def _option(option: click.Option) -> tuple[str, str]:
     elif not option.is_flag:
         is_number = isinstance(option.type, click.IntRange | click.types.IntParamType)
         names += " N" if is_number else f" {option.type.name.upper()}"
-    repeated = " May be given several times." if option.multiple else ""
-    return names, f"{option.help or ''}{repeated}"
+    return names + " ..." * option.multiple, option.help or ""
 
 
 def _first_sentence(kind: str) -> str:
