@@ -13,26 +13,41 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import jinja2
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
-from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order, strategies_of
+from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented, models_in
 from gravel.stages.presets import PRESETS, Preset, Setting, setting_text
-from gravel.stages.stage import Slot, all_stages
+from gravel.stages.stage import Slot, Stage, all_stages
 
 DOCS = Path(__file__).parent
 WRITE = "python docs/reference_pages.py --write"
 MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
+
+EXAMPLES = {
+    "centrality": ["measure: closeness"],
+    "distribute": ["source: {rmat: {scale: 16}}"],
+    "graph500": ["scale: 16"],
+    "ingest": ["source: {rmat: {scale: 16}}"],
+    "paths": ["pairs: [[1, 2]]"],
+    "saved": ["folder: my_graph"],
+}
+"""What stages need beside their inputs."""
+
+HOMES = ("ingest", "traverse", "compress")
+"""Stages whose pages have the tables of parameters that others have too."""
 
 PACKAGES = {
     "gravel.kernels.bfs": "Breadth-first search",
@@ -82,29 +97,30 @@ class CommandText:
 
 
 @dataclass(frozen=True)
-class WorkflowText:
-    """One workflow: what it does, its parameters as `name: default` with what they are, and its axes.
+class Section:
+    """A table of parameters: a title, a text above, and rows of name, type, default and text.
 
-    `as_in` names an earlier workflow with the same parameters.
+    Of a choice of models, rows have the names of those that have the parameter in the place of the type, and
+    `choices` has each with its text.
     """
 
-    name: str
+    title: str
     about: str
-    as_in: str
-    parameters: list[tuple[str, str]]
-    axes: list[str]
+    rows: list[tuple[str, str, str, str]]
+    choices: list[tuple[str, str]] = field(default_factory=list)
 
 
 def pages() -> dict[str, str]:
     """Return every generated page by its path below `docs/`."""
     ordered = in_pipeline_order(all_stages())
     packages = {title: list(strategies_in(package).values()) for package, title in PACKAGES.items()}
+    homes: dict[type[BaseModel], str] = {}
     content: dict[str, tuple[str, dict[str, Any]]] = {
         "commands.md": ("commands", _commands()),
-        "stages/README.md": ("stages", {"stages": ordered}),
+        "stages/README.md": ("stages", {"stages": ordered, "kinds": Artifact.kinds}),
         **{
-            f"stages/{stage.name}.md": ("stage", {"stage": stage, "strategies": strategies_of(stage)})
-            for stage in ordered
+            f"stages/{stage.name}.md": ("stage", {"stage": stage, **_tables(stage, homes)})
+            for stage in sorted(ordered, key=lambda stage: (stage.name not in HOMES, stage.name))
         },
         "strategies.md": (
             "strategies",
@@ -125,15 +141,12 @@ def pages() -> dict[str, str]:
     environment.filters |= {
         "cell": lambda text: text.replace("|", "\\|").replace("\n", " "),
         "constants": _constants,
-        "default_text": default_text,
-        "doc": lambda documented: inspect.getdoc(documented) or "",
-        "documented": documented,
+        "about": _about,
+        "example": _example,
         "first_sentence": _first_sentence,
         "kinds": _kinds,
-        "models": lambda annotation: list(models_in(annotation)),
         "setting": setting_text,
         "stated": _stated,
-        "type": field_type,
     }
     return {
         path: environment.get_template(f"{name}.md.jinja").render(made=MADE, **given).rstrip() + "\n"
@@ -180,13 +193,81 @@ def _option(option: click.Option) -> tuple[str, str]:
     return names + " ..." * option.multiple, option.help or ""
 
 
+def _about(stage: Stage) -> str:
+    """Return what a stage's documentation says below its first paragraph, which is its summary."""
+    return "\n\n".join((inspect.getdoc(stage.run) or "").split("\n\nParameters\n---")[0].split("\n\n")[1:])
+
+
+def _example(stage: Stage) -> str:
+    """Write an entry of a workflow with a stage."""
+    givers = {"EdgeList": "edges", "Graph": "graph", "Traversal": "bfs"}
+    words = [f"stage: {stage.name}"]
+    for slot, each in stage.inputs.items():
+        giver = givers.get(each.kinds[0], "graph")
+        words.append(f"{slot}: {f'[{giver}]' if each.many else giver}")
+    return f"{stage.name}: {{{', '.join([*words, *EXAMPLES.get(stage.name, [])])}}}"
+
+
+def _tables(stage: Stage, homes: dict[type[BaseModel], str]) -> dict[str, Any]:
+    """Return the tables of a stage's parameters, and the names of those that are on another stage's page.
+
+    `homes` has the stage of each model whose table is on a page.
+    """
+    fields = documented(stage.parameters).model_fields
+    sections, elsewhere = [Section("", "", [_row(*each) for each in fields.items()])], {}
+    for name, given in fields.items():
+        models = list(models_in(given.annotation))
+        for model in models:
+            if model in homes:
+                elsewhere[name] = homes[model]
+            else:
+                title = f"{name}: {{{', '.join(model.model_fields)}}}" if len(models) > 1 else name
+                sections.append(_section(title, model, homes))
+        homes |= {model: stage.name for model in models if model not in homes}
+    return {"sections": sections, "elsewhere": elsewhere}
+
+
+def _section(title: str, model: type[BaseModel], homes: dict[type[BaseModel], str]) -> Section:
+    """Return the table of a model, or its own part where a model that it extends is on another page."""
+    home = next((each for each in model.__mro__ if each in homes), None)
+    own = {
+        name: each for name, each in model.model_fields.items() if not home or name not in home.model_fields
+    }
+    about = inspect.getdoc(model) or ""
+    if home is not None:
+        about = f"As for [{homes[home]}]({homes[home]}.md#parameters), and:"
+    inner = {name: list(models_in(each.annotation)) for name, each in own.items()}
+    if not own or not all(inner.values()):
+        return Section(title, about, [_row(*each) for each in own.items()])
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for choice, (of,) in inner.items():
+        for name, each in of.model_fields.items():
+            row = _row(name, each)
+            names.setdefault((row[0], *row[2:]), []).append(choice)
+    rows = [(row[0], ", ".join(choices), *row[1:]) for row, choices in names.items()]
+    return Section(title, about, rows, [(name, each.description or "") for name, each in own.items()])
+
+
+def _row(name: str, given: FieldInfo) -> tuple[str, str, str, str]:
+    """Return name, type, default and text of a parameter; its type is `choice` if the text has each value."""
+    text = " ".join((given.description or "").split())
+    kind = field_type(given)
+    if given.default is None:
+        kind = kind.removesuffix(" | none")
+    if kind == "true | false":
+        kind = "boolean"
+    elif " | " in kind and all(f"`{choice}`" in text for choice in kind.split(" | ")):
+        kind = "choice"
+    return name, kind, "required" if given.is_required() else f"`{default_text(given)}`", text
+
+
 def _first_sentence(kind: str) -> str:
     text = " ".join((inspect.getdoc(Artifact.kinds[kind]) or "").split("\n\n")[0].split())
     return text if text.endswith((".", ":")) else f"{text}."
 
 
 def _kinds(slot: Slot) -> str:
-    kinds = "anything" if len(slot.kinds) > 5 else " or ".join(f"`{kind}`" for kind in slot.kinds)
+    kinds = "anything" if len(slot.kinds) > 5 else ", ".join(f"`{kind}`" for kind in slot.kinds)
     return f"several of {kinds}" if slot.many and kinds != "anything" else kinds
 
 
@@ -216,8 +297,8 @@ def _stated(preset: Preset) -> Iterator[list[Setting]]:
     yield from alike.values()
 
 
-def _workflows(folder: Path) -> Iterator[WorkflowText]:
-    """Yield the texts of the workflows of a folder."""
+def _workflows(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the texts of the workflows of a folder; `as_in` names an earlier one with the same parameters."""
     earlier: dict[str, str] = {}
     for path in sorted(folder.glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
@@ -225,15 +306,15 @@ def _workflows(folder: Path) -> Iterator[WorkflowText]:
             continue
         workflow = load_workflow(path)
         defaults, comments = workflow.parameters, dict(_COMMENT.findall(text))
-        given = dict(_GIVEN_AXIS.findall(text))
         as_in = earlier.setdefault(f"{defaults} {comments}", path.stem) if defaults else path.stem
-        yield WorkflowText(
-            path.stem,
-            workflow.about,
-            "" if as_in == path.stem else as_in,
-            [(_default(name, value), _unusual(name, comments)) for name, value in defaults.items()],
-            [_axis(name, values, given) for name, values in workflow.matrix.items()],
-        )
+        given = dict(_GIVEN_AXIS.findall(text))
+        yield {
+            "name": path.stem,
+            "about": workflow.about,
+            "as_in": "" if as_in == path.stem else as_in,
+            "parameters": [(_default(*each), _unusual(each[0], comments)) for each in defaults.items()],
+            "axes": [_axis(*each, given) for each in workflow.matrix.items()],
+        }
 
 
 def _default(name: str, value: Any) -> str:
