@@ -11,28 +11,43 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import jinja2
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
-from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order, strategies_of
+from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order
 from gravel.pipeline.workflow.loader import load_workflow
-from gravel.pipeline.workflow.model import Workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented, models_in
-from gravel.stages.presets import PRESETS, setting_text
-from gravel.stages.stage import Slot, all_stages
+from gravel.stages.presets import PRESETS, Preset, Setting, setting_text
+from gravel.stages.stage import Slot, Stage, all_stages
 
 DOCS = Path(__file__).parent
 WRITE = "python docs/reference_pages.py --write"
 MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
+
+EXAMPLES = {
+    "centrality": ["measure: closeness"],
+    "distribute": ["source: {rmat: {scale: 16}}"],
+    "graph500": ["scale: 16"],
+    "ingest": ["source: {rmat: {scale: 16}}"],
+    "paths": ["pairs: [[1, 2]]"],
+    "saved": ["folder: my_graph"],
+}
+"""What stages need beside their inputs."""
+
+HOMES = ("ingest", "traverse", "compress")
+"""Stages whose pages have the tables of parameters that others have too."""
 
 PACKAGES = {
     "gravel.kernels.bfs": "Breadth-first search",
@@ -47,32 +62,74 @@ GIVEN = {
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 
+USUAL = {
+    "scale": "2^scale vertices",
+    "side": "of square lattices and meshes, in vertices",
+    "cube": "of cubic lattices, in vertices",
+    "sources": "searches from random vertices",
+    "output": "distance, predecessor or both",
+    "graphs": "parameters of ingest, by name",
+    "files": "further graphs, by name",
+    "tuning": "options of the search, such as {direction_optimized: false}",
+    "backend": "cuda searches on GPUs",
+    "transport": "peer, nccl or auto, for ranks on GPUs",
+    "placements": "device, split, pinned, streamed, or the first of these that fits",
+    "keep": "false: only measurements and labels are stored",
+    "predict": "true: also predictions of the cost model for other machines",
+    "repeats": "times that each search is measured",
+}
+"""What parameters of these names are, unless a workflow says otherwise."""
+
+LONGEST_DEFAULT = 45
+
 _COMMENT = re.compile(r"^  (\w+):[^#\n]*#[ ]*(.*)$", re.MULTILINE)
+_GIVEN_AXIS = re.compile(r'^  (\w+): "\$\{(\w+)\}"$', re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class CommandText:
-    """One command: its whole name, its usage, what it does, and each option with what it does."""
+    """One command: its whole name, its arguments, what it does, and each option with what it does."""
 
     name: str
-    usage: str
+    arguments: str
     about: str
     options: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of parameters: a title, a text above, and rows of name, type, default and text.
+
+    Of a choice of models, rows have the names of those that have the parameter in the place of the type, and
+    `choices` has each with its text.
+    """
+
+    title: str
+    about: str
+    rows: list[tuple[str, str, str, str]]
+    choices: list[tuple[str, str]] = field(default_factory=list)
 
 
 def pages() -> dict[str, str]:
     """Return every generated page by its path below `docs/`."""
     ordered = in_pipeline_order(all_stages())
     packages = {title: list(strategies_in(package).values()) for package, title in PACKAGES.items()}
+    homes: dict[type[BaseModel], str] = {}
     content: dict[str, tuple[str, dict[str, Any]]] = {
-        "commands.md": ("commands", {"commands": list(_commands())}),
-        "stages/README.md": ("stages", {"stages": ordered}),
+        "commands.md": ("commands", _commands()),
+        "stages/README.md": ("stages", {"stages": ordered, "kinds": Artifact.kinds}),
         **{
-            f"stages/{stage.name}.md": ("stage", {"stage": stage, "strategies": strategies_of(stage)})
-            for stage in ordered
+            f"stages/{stage.name}.md": ("stage", {"stage": stage, **_tables(stage, homes)})
+            for stage in sorted(ordered, key=lambda stage: (stage.name not in HOMES, stage.name))
         },
-        "strategies.md": ("strategies", {"packages": packages, "presets": PRESETS}),
-        "workflows.md": ("workflows", {"workflows": list(_workflows(DOCS.parent / "workflows"))}),
+        "strategies.md": (
+            "strategies",
+            {"packages": packages, "presets": PRESETS, "plain": Strategy("", "")},
+        ),
+        "workflows.md": (
+            "workflows",
+            {"workflows": list(_workflows(DOCS.parent / "workflows")), "usual": USUAL},
+        ),
     }
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(DOCS / "templates"),
@@ -83,17 +140,13 @@ def pages() -> dict[str, str]:
     )
     environment.filters |= {
         "cell": lambda text: text.replace("|", "\\|").replace("\n", " "),
-        "backends": _backends,
         "constants": _constants,
-        "default_text": default_text,
-        "doc": lambda documented: inspect.getdoc(documented) or "",
-        "documented": documented,
+        "about": _about,
+        "example": _example,
         "first_sentence": _first_sentence,
         "kinds": _kinds,
-        "models": lambda annotation: list(models_in(annotation)),
         "setting": setting_text,
-        "type": field_type,
-        "yaml": to_text,
+        "stated": _stated,
     }
     return {
         path: environment.get_template(f"{name}.md.jinja").render(made=MADE, **given).rstrip() + "\n"
@@ -101,13 +154,16 @@ def pages() -> dict[str, str]:
     }
 
 
-def _commands() -> Iterator[CommandText]:
-    """Yield all commands in the order in which `gravel --help` lists them."""
+def _commands() -> dict[str, Any]:
+    """Return all commands in the order in which `gravel --help` lists them, and the options of several."""
     context = click.Context(main, info_name="gravel")
+    commands: list[CommandText] = []
     for name in COMMANDS:
         command = main.get_command(context, name)
         assert command is not None
-        yield from _command(command, click.Context(command, context, name))
+        commands += _command(command, click.Context(command, context, name))
+    count = Counter(option for command in commands for option in command.options)
+    return {"commands": commands, "shared": [option for option in count if count[option] > 1]}
 
 
 def _command(command: click.Command, context: click.Context) -> Iterator[CommandText]:
@@ -118,11 +174,11 @@ def _command(command: click.Command, context: click.Context) -> Iterator[Command
             yield from _command(inner, click.Context(inner, context, name))
         return
     name = context.command_path.removeprefix("gravel ")
-    usage = f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    arguments = " ".join(command.collect_usage_pieces(context)).removeprefix("[OPTIONS]").strip()
     # Paragraphs without click's marks.
     about = "\n".join(line.strip() for line in (command.help or "").replace("\b", "").strip().splitlines())
     options = [_option(each) for each in command.params if isinstance(each, click.Option)]
-    yield CommandText(name, usage, about, options)
+    yield CommandText(name, arguments, about, options)
 
 
 def _option(option: click.Option) -> tuple[str, str]:
@@ -134,8 +190,75 @@ def _option(option: click.Option) -> tuple[str, str]:
     elif not option.is_flag:
         is_number = isinstance(option.type, click.IntRange | click.types.IntParamType)
         names += " N" if is_number else f" {option.type.name.upper()}"
-    repeated = " May be given several times." if option.multiple else ""
-    return names, f"{option.help or ''}{repeated}"
+    return names + " ..." * option.multiple, option.help or ""
+
+
+def _about(stage: Stage) -> str:
+    """Return what a stage's documentation says below its first paragraph, which is its summary."""
+    return "\n\n".join((inspect.getdoc(stage.run) or "").split("\n\nParameters\n---")[0].split("\n\n")[1:])
+
+
+def _example(stage: Stage) -> str:
+    """Write an entry of a workflow with a stage."""
+    givers = {"EdgeList": "edges", "Graph": "graph", "Traversal": "bfs"}
+    words = [f"stage: {stage.name}"]
+    for slot, each in stage.inputs.items():
+        giver = givers.get(each.kinds[0], "graph")
+        words.append(f"{slot}: {f'[{giver}]' if each.many else giver}")
+    return f"{stage.name}: {{{', '.join([*words, *EXAMPLES.get(stage.name, [])])}}}"
+
+
+def _tables(stage: Stage, homes: dict[type[BaseModel], str]) -> dict[str, Any]:
+    """Return the tables of a stage's parameters, and the names of those that are on another stage's page.
+
+    `homes` has the stage of each model whose table is on a page.
+    """
+    fields = documented(stage.parameters).model_fields
+    sections, elsewhere = [Section("", "", [_row(*each) for each in fields.items()])], {}
+    for name, given in fields.items():
+        models = list(models_in(given.annotation))
+        for model in models:
+            if model in homes:
+                elsewhere[name] = homes[model]
+            else:
+                title = f"{name}: {{{', '.join(model.model_fields)}}}" if len(models) > 1 else name
+                sections.append(_section(title, model, homes))
+        homes |= {model: stage.name for model in models if model not in homes}
+    return {"sections": sections, "elsewhere": elsewhere}
+
+
+def _section(title: str, model: type[BaseModel], homes: dict[type[BaseModel], str]) -> Section:
+    """Return the table of a model, or its own part where a model that it extends is on another page."""
+    home = next((each for each in model.__mro__ if each in homes), None)
+    own = {
+        name: each for name, each in model.model_fields.items() if not home or name not in home.model_fields
+    }
+    about = inspect.getdoc(model) or ""
+    if home is not None:
+        about = f"As for [{homes[home]}]({homes[home]}.md#parameters), and:"
+    inner = {name: list(models_in(each.annotation)) for name, each in own.items()}
+    if not own or not all(inner.values()):
+        return Section(title, about, [_row(*each) for each in own.items()])
+    names: dict[tuple[str, str, str], list[str]] = {}
+    for choice, (of,) in inner.items():
+        for name, each in of.model_fields.items():
+            row = _row(name, each)
+            names.setdefault((row[0], *row[2:]), []).append(choice)
+    rows = [(row[0], ", ".join(choices), *row[1:]) for row, choices in names.items()]
+    return Section(title, about, rows, [(name, each.description or "") for name, each in own.items()])
+
+
+def _row(name: str, given: FieldInfo) -> tuple[str, str, str, str]:
+    """Return name, type, default and text of a parameter; its type is `choice` if the text has each value."""
+    text = " ".join((given.description or "").split())
+    kind = field_type(given)
+    if given.default is None:
+        kind = kind.removesuffix(" | none")
+    if kind == "true | false":
+        kind = "boolean"
+    elif " | " in kind and all(f"`{choice}`" in text for choice in kind.split(" | ")):
+        kind = "choice"
+    return name, kind, "required" if given.is_required() else f"`{default_text(given)}`", text
 
 
 def _first_sentence(kind: str) -> str:
@@ -144,35 +267,73 @@ def _first_sentence(kind: str) -> str:
 
 
 def _kinds(slot: Slot) -> str:
-    kinds = "anything" if len(slot.kinds) > 5 else " or ".join(f"`{kind}`" for kind in slot.kinds)
+    kinds = "anything" if len(slot.kinds) > 5 else ", ".join(f"`{kind}`" for kind in slot.kinds)
     return f"several of {kinds}" if slot.many and kinds != "anything" else kinds
 
 
-def _backends(strategy: Strategy) -> str:
-    return " and ".join(name for name, code in (("CPU", strategy.cpu), ("CUDA", strategy.cuda)) if code)
-
-
 def _constants(strategy: Strategy) -> Iterator[tuple[str, list[str]]]:
-    """Yield where a strategy has constants of its own, and those."""
-    for backend in ("cpu", "cuda"):
-        if strategy.target(backend) and (found := _constants_of(strategy, backend)):
-            yield backend.upper(), found
+    """Yield where a strategy runs, with its constants there."""
+    found = {each: _constants_of(strategy, each) for each in ("cpu", "cuda") if strategy.target(each)}
+    if len({*map(tuple, found.values())}) == 1:
+        yield " and ".join(map(str.upper, found)), next(iter(found.values()))
+    else:
+        yield from ((backend.upper(), constants) for backend, constants in found.items())
 
 
 def _constants_of(strategy: Strategy, backend: str) -> list[str]:
     return [
-        f"`{name}` = " + ("chosen by the device or graph" if each.default is None else f"`{each.default}`")
+        f"`{name}`" if each.default is None else f"`{name}={each.default}`"
         for name, each in inspect.signature(strategy.load(backend)).parameters.items()
         if name not in GIVEN
     ]
 
 
-def _workflows(folder: Path) -> Iterator[tuple[Path, Workflow, dict[str, str]]]:
-    """Yield the workflows of a folder with the comments on their parameters."""
+def _stated(preset: Preset) -> Iterator[list[Setting]]:
+    """Yield the settings that a paper states, those together that are alike in all but their names."""
+    stated = (setting for setting in preset.settings if setting.values)
+    alike: dict[str, list[Setting]] = {}
+    for setting in stated:
+        alike.setdefault(repr(replace(setting, name="")), []).append(setting)
+    yield from alike.values()
+
+
+def _workflows(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the texts of the workflows of a folder; `as_in` names an earlier one with the same parameters."""
+    earlier: dict[str, str] = {}
     for path in sorted(folder.glob("*.yaml")):
         text = path.read_text(encoding="utf-8")
-        if re.search(r"^stages:", text, re.MULTILINE):  # else a catalogue of data sets, say
-            yield path, load_workflow(path), dict(_COMMENT.findall(text))
+        if not re.search(r"^stages:", text, re.MULTILINE):  # a catalogue of data sets, say
+            continue
+        workflow = load_workflow(path)
+        defaults, comments = workflow.parameters, dict(_COMMENT.findall(text))
+        as_in = earlier.setdefault(f"{defaults} {comments}", path.stem) if defaults else path.stem
+        given = dict(_GIVEN_AXIS.findall(text))
+        yield {
+            "name": path.stem,
+            "about": workflow.about,
+            "as_in": "" if as_in == path.stem else as_in,
+            "parameters": [(_default(*each), _unusual(each[0], comments)) for each in defaults.items()],
+            "axes": [_axis(*each, given) for each in workflow.matrix.items()],
+        }
+
+
+def _default(name: str, value: Any) -> str:
+    """Write a parameter with its default, or alone if that is long."""
+    text = f"{name}: {to_text(value)}"
+    return text if len(text) <= LONGEST_DEFAULT else name
+
+
+def _unusual(name: str, comments: dict[str, str]) -> str:
+    """Return the comment on a parameter without what the page says once of all that have this name."""
+    parts = comments.get(name, "").split("; ")
+    return "; ".join(part for part in parts if part != USUAL.get(name))
+
+
+def _axis(name: str, values: Any, given: dict[str, str]) -> str:
+    """Write an axis with its values or the parameter that has them; alone if it is of another workflow."""
+    if "." in name:
+        return f"`{name}`"
+    return f"`{name}` (`{given[name]}`)" if name in given else f"`{name}` ({', '.join(map(to_text, values))})"
 
 
 def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:

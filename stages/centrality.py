@@ -26,12 +26,8 @@ def centrality(
 ) -> tuple[Centrality, Batches]:
     """Search from all vertices asked for, in batches, and keep the measure of each.
 
-    Every few seconds the batches that are done are kept as a checkpoint, which a later run goes on from.
-
-    Distances of a directed graph are those from a vertex along arcs with `direction: out`, and those to it
-    with `in`. NetworkX's closeness and harmonic centrality of a directed graph are those of `in`. Its
-    eccentricity is that of `out`, which NetworkX defines if every vertex reaches all others. Betweenness is
-    the same in both of these directions.
+    A killed run continues from its last checkpoint. Betweenness is the same for `direction: out` and `in`.
+    NetworkX defines eccentricity only if every vertex reaches all others.
 
     A compressed graph is decoded where a GPU has room for that, and otherwise read as it is. Rows that fit a
     GPU in no form are split between it and host memory, or read in parts. A partition is put together again.

@@ -29,11 +29,12 @@ def counters(
     *,
     input: Graph | CompressedGraph,  # noqa: A002
 ) -> Counters:
-    """Search from each source, then once more in a separate process under `ncu`, which reads the counters.
+    """Search from each source, and read counters of another search.
 
-    Times are those of the first search, without the tool. The search under the tool must find the same
-    distances. On the CPU, the artifact has only what is counted from the rows. The same holds if the tool is
-    missing, is refused or takes too long, and the artifact says why.
+    The counters come from a second search in a separate process under `ncu`.
+    Times are those of the first search. The search under `ncu` must find the same distances. On the CPU, the
+    artifact has only what is counted from the rows. The same holds if the tool is missing, is refused or
+    takes too long, and the artifact says why.
 
     Raises `StageError` if `tool: ncu` cannot read counters, and in the same cases as `traverse`.
     """

@@ -94,12 +94,14 @@ def make_as_rank(gang: RankContext, task: MakeTask) -> Made:
 
 
 def distribute(context: Context, parameters: DistributeParameters) -> tuple[DistributedGraph, VertexIds]:
-    """Let the ranks generate a graph, each on its own worker if there are enough.
+    """Let the ranks generate a graph.
 
-    Each rank makes its share of the edges, symmetrizes them without loops and duplicates, and holds its part
-    of what `partition` would make of the graph. The artifact has only the recipe and the counts. Raises
-    `StageError` if a rank's vertices do not fit 32-bit local ids, and for ranks without their own GPUs in a
-    run on GPUs.
+    Each rank, on its own worker if there are enough, makes its share of the edges and symmetrizes them
+    without loops and duplicates. It holds its part of what `partition` would make of the graph. The artifact
+    has only the recipe and the counts.
+
+    Raises `StageError` if a rank's vertices do not fit 32-bit local ids, and for ranks without their own
+    GPUs in a run on GPUs.
     """
     import json
     from dataclasses import asdict

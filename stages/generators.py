@@ -103,8 +103,8 @@ class Communities(Parameters):
     sizes: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=16)] = COMMUNITY_SIZES
     """Vertices of a community of each level, innermost first: ascending powers of two."""
     mixing: Annotated[tuple[float, ...], Field(min_length=2, max_length=17)] = COMMUNITY_MIXING
-    """Share of the edges that stay within an innermost community, of those that leave it and stay within
-    one of the next level, and so on; the last is across the whole graph. They sum to 1."""
+    """Shares of the edges that stay within an innermost community, within one of the next level, and so on,
+    up to the whole graph. They sum to 1."""
     run: Annotated[float, Field(ge=1, le=8)] = 2.0
     """Mean length of runs of consecutive numbers among a vertex's targets."""
     numbering: Literal["crawl", "random"] = "crawl"
@@ -130,17 +130,17 @@ class GeneratorSource(Parameters):
     """One generator, by its name."""
 
     rmat: Rmat | None = None
-    """Graph500's Kronecker graph."""
+    """Graph500's Kronecker graph: 2^scale vertices, `edge_factor` edges for each."""
     uniform: Uniform | None = None
-    """Random pairs."""
+    """Random pairs; self-loops and duplicates occur."""
     grid: Grid | None = None
-    """A lattice."""
+    """A lattice of two or three dimensions."""
     mesh: Mesh | None = None
-    """A triangulated plane."""
+    """A triangulated plane: a lattice with a diagonal in each cell, either of the two by chance."""
     irregular_grid: IrregularGrid | None = None
-    """A lattice with a few vertices of high degree."""
+    """A lattice with a few vertices of high degree, as FlexBFS was measured on."""
     communities: Communities | None = None
-    """Nested communities in crawl order."""
+    """Nested communities with degrees by a power law, numbered as a crawl would: near pages are linked."""
     path: Some | None = None
     """Vertices in a row."""
     star: Some | None = None

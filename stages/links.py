@@ -41,7 +41,7 @@ def _estimate(
 STAGE = Stage(
     name="links",
     version=2,
-    about="Times messages between ranks by their size, over each available transport.",
+    about="Times barriers, messages and reductions between ranks by size, over each available transport.",
     parameters=LinksParameters,
     inputs={},
     outputs=("Links",),

@@ -42,8 +42,7 @@ class ReportParameters(Parameters):
     published: str | None = Field(default=None, min_length=1)
     """A file with published figures to compare with; see `published.yaml`."""
     predict: bool = False
-    """Also predict what searches over 1 to 1,024 ranks of other machines take, after all that was "
-    "measured."""
+    """Also predict what searches over 1 to 1,024 ranks of other machines take."""
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:

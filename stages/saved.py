@@ -35,7 +35,9 @@ class SavedParameters(Parameters):
 
 
 def saved(context: Context, parameters: SavedParameters) -> tuple[Graph, VertexIds]:
-    """Read a saved graph; ids that are neither integers nor strings, such as dates, become strings.
+    """Read a saved graph.
+
+    Ids that are neither integers nor strings, such as dates, become strings.
 
     Raises `StageError` for a folder that holds none, for one that is damaged, and for a graph that was
     reordered or compressed before it was saved.
@@ -181,7 +183,7 @@ def _files(parameters: SavedParameters) -> tuple[FileInput, ...]:
 STAGE = Stage(
     name="saved",
     version=1,
-    about="Read a graph that Python saved with `Graph.save`.",
+    about="Reads a graph that Python saved with `Graph.save`.",
     parameters=SavedParameters,
     inputs={},
     outputs=("Graph", "VertexIds"),

@@ -7,9 +7,8 @@ from gravel.kernels.strategy import Strategy, table
 STRATEGIES = table(
     Strategy(
         name="delta_stepping",
-        about="Relaxes the nearest bucket in rounds; a pile, split when that is empty, has what is farther. "
-        "Rows in the order of weights, which pay for most social networks, relax light arcs first and end in "
-        "pulls.",
+        about="Relaxes the nearest bucket in rounds; farther vertices wait in a pile. Rows in the order of "
+        "weights relax light arcs first and end in pulls.",
         source="Meyer, Sanders, J. Algorithms 2003; near-far: Davidson, Baxter, Garland, Owens, IPDPS 2014; "
         "pulls: Chakaravarthy, Checconi, Petrini, Sabharwal, IPDPS 2014",
         cpu="gravel.kernels.sssp.cpu.delta_stepping:prepare",

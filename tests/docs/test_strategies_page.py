@@ -20,9 +20,21 @@ def listed(title: str) -> dict[str, str]:
 
 
 def told(strategy: Strategy) -> list[str]:
-    """List what the page has to say of a strategy."""
-    placed = [f"Placement on a GPU: {', '.join(strategy.placements)}."] if strategy.cuda else []
-    return [strategy.about, f"Source: {strategy.source}", *placed, *strategy.outputs]
+    """List what the page has to say of a strategy, beside what it says of all that say nothing else."""
+    texts = [strategy.about, *(["CPU"] if strategy.cpu else []), *(["CUDA"] if strategy.cuda else [])]
+    if strategy.source != Strategy.source:
+        texts.append(f"Source: {strategy.source}")
+    if strategy.outputs != Strategy.outputs:
+        texts.append(f"; output {', '.join(strategy.outputs)}")
+    if strategy.cuda and strategy.placements != Strategy.placements:
+        texts.append(f"; placement {', '.join(strategy.placements)}")
+    return texts
+
+
+def test_the_page_says_what_a_strategy_has_that_says_nothing_else() -> None:
+    text = PAGE.replace("\n", " ")
+    assert f"has the outputs {', '.join(Strategy.outputs)}," in text
+    assert f"placements {' and '.join(Strategy.placements)}." in text
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -31,4 +43,4 @@ def test_the_page_lists_the_table(package: str) -> None:
     assert list(found) == list(known)
     for name, strategy in known.items():
         assert [text for text in told(strategy) if text not in found[name]] == []
-        assert ("Searches encoded rows" in found[name]) == strategy.encoded
+        assert ("also encoded rows" in found[name]) == strategy.encoded

@@ -5,7 +5,8 @@
 
 All runs share one cache, so that graphs are made once. `--out` takes each run's report.json, what it printed,
 and `figures.json` with every number; figures found there before are kept, so that papers can run one by one.
-`--dry` prints the commands. `--page docs/figures.md` puts the rows of what was found into the page.
+`--dry` prints the commands, and below each where its report has the numbers. `--page docs/figures.md` puts
+the rows of what was found into the page.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from tests.benchmarks.figures.model import measure
 from tests.benchmarks.figures.papers import PAPERS
-from tests.benchmarks.figures.rows import command_of, into_page, row_of, save, saved
+from tests.benchmarks.figures.rows import command_of, into_page, row_of, save, saved, sources_of
 from tests.benchmarks.figures.running import earlier, run_all
 
 
@@ -33,7 +34,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--cache", type=Path, help="else a new one that is removed at the end")
     parser.add_argument("--page", type=Path, help="a page whose rows get the numbers")
-    parser.add_argument("--dry", action="store_true", help="print the commands alone")
+    parser.add_argument("--dry", action="store_true", help="print the commands and where numbers are")
     chosen = parser.parse_args(words)
     papers = [paper for paper in PAPERS if paper.key in chosen.only]
     known = {run.name: run for paper in papers for run in paper.runs}
@@ -41,7 +42,9 @@ def main(words: list[str] | None = None) -> int:
         parser.error(f"no run {', '.join(sorted(unknown))}; there are: {', '.join(known)}")
     runs = [run for name, run in known.items() if not chosen.runs or name in chosen.runs]
     if chosen.dry:
-        print("\n".join(command_of(run, chosen.size) for run in runs))
+        for paper in papers:
+            for run in [each for each in paper.runs if each in runs]:
+                print("\n".join([command_of(run, chosen.size), *sources_of(paper, run)]))
         return 0
     chosen.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -39,7 +39,7 @@ PAPER = Paper(
         Figure(
             12,
             "figure 1",
-            "FlexBFS against a serial search, four threads, and a hierarchical queue",
+            "FlexBFS against others",
             "flex",
             "values",
             (
@@ -70,7 +70,7 @@ PAPER = Paper(
         Figure(
             13,
             "figure 2, of table 1",
-            "Time that each of the five configurations adds or takes",
+            "The five configurations",
             "flex",
             "shape",
             (

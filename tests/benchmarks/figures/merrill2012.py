@@ -112,7 +112,7 @@ SUITE = (
     Figure(
         1,
         "table 1",
-        "The graphs: sizes, mean degrees, search depths",
+        "Search depths",
         "suite",
         "values",
         (
@@ -130,7 +130,7 @@ SUITE = (
     Figure(
         2,
         "figure 3",
-        "Vertices, arcs and distinct neighbours of each level",
+        "Frontiers of each level",
         "suite",
         "shape",
         (
@@ -156,7 +156,7 @@ WHOLE = (
     Figure(
         8,
         "figure 10",
-        "The four searches against each other",
+        "The four searches",
         "suite",
         "shape",
         (
@@ -186,7 +186,7 @@ WHOLE = (
     Figure(
         9,
         "table 2",
-        "Rates of the hybrid search, against a quadratic one and a sequential one",
+        "Rates of the hybrid search",
         "suite",
         "values",
         (

@@ -95,7 +95,7 @@ def _factor(graph: str, stated: float) -> Claim:
         near(stated),
         "summary › Redundant expansion by culling › off",
         lambda reports: _factors(reports, "off")[graph],
-        why="without culling the factor depends on how many arcs are looked up at the same moment",
+        why="more arcs are looked up at the same moment",
     )
 
 
@@ -106,7 +106,7 @@ PARTS = (
     Figure(
         3,
         "figure 5",
-        "Gathering neighbours alone: rates, bytes an arc, instructions a byte",
+        "Gathering alone",
         "gather",
         "shape",
         (
@@ -182,7 +182,7 @@ PARTS = (
     Figure(
         5,
         "figure 7",
-        "Redundant expansion without culling, and with both kinds",
+        "Redundant expansion",
         "culling",
         "values",
         (
@@ -200,7 +200,7 @@ PARTS = (
     Figure(
         6,
         "figure 8",
-        "False negatives of each look-up, in percent of the vertices to be culled",
+        "False negatives of look-ups, %",
         "lookup",
         "values",
         (
@@ -220,7 +220,7 @@ PARTS = (
     Figure(
         7,
         "figure 9",
-        "Gathering and look-up in one kernel against two",
+        "One kernel against two",
         "gather",
         "shape",
         (

@@ -7,7 +7,7 @@ from statistics import fmean
 from tests.benchmarks.figures.model import Claim, Figure, Reports, Run, above, below, near, sets
 from tests.benchmarks.figures.reports import Missing
 
-ONE_GPU = "several GPUs (here the ranks share one)"
+ONE_GPU = "several GPUs"
 
 STRIPES_RUNS = (
     Run(
@@ -90,7 +90,7 @@ STRIPES = (
     Figure(
         11,
         "figure 12",
-        "Rates of four GPUs by size and degree of uniform graphs",
+        "Four GPUs by size and degree",
         "stripes",
         "shape",
         (

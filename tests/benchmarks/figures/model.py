@@ -17,7 +17,6 @@ ORDER = 3.0
 class Rule:
     """When a number agrees with a paper's, and how that is said."""
 
-    kind: str
     says: str
     holds: Callable[[float], bool]
 
@@ -29,33 +28,30 @@ def sets(**values: object) -> tuple[str, ...]:
 
 def near(value: float) -> Rule:
     """Within a tenth of the paper's value."""
-    return Rule(
-        "within 10 %", f"within 10 % of {value:g}", lambda ours: abs(ours - value) <= NEAR * abs(value)
-    )
+    return Rule("±10 %", lambda ours: abs(ours - value) <= NEAR * abs(value))
 
 
 def order(value: float) -> Rule:
     """Within a factor of three of the paper's value: it was measured on another machine."""
     return Rule(
-        "same order",
-        f"within a factor of 3 of {value:g}",
+        "factor 3",
         lambda ours: ours > 0 and max(ours / value, value / ours) <= ORDER,
     )
 
 
 def above(bound: float) -> Rule:
     """The direction that the paper claims, as a bound from below."""
-    return Rule("same direction", f"above {bound:g}", lambda ours: ours > bound)
+    return Rule(f"above {bound:g}", lambda ours: ours > bound)
 
 
 def below(bound: float) -> Rule:
     """The direction that the paper claims, as a bound from above."""
-    return Rule("same direction", f"below {bound:g}", lambda ours: ours < bound)
+    return Rule(f"below {bound:g}", lambda ours: ours < bound)
 
 
 def between(low: float, high: float) -> Rule:
     """A range that the paper states in words, such as a third."""
-    return Rule("in the range", f"{low:g} to {high:g}", lambda ours: low <= ours <= high)
+    return Rule(f"{low:g} to {high:g}", lambda ours: low <= ours <= high)
 
 
 @dataclass(frozen=True)
@@ -141,11 +137,10 @@ class Row:
         """Say in a few words whether we agree with the paper."""
         judged = [each for each in self.measured if each.holds is not None]
         held = [each for each in judged if each.holds]
-        kinds = ", ".join(dict.fromkeys(each.claim.rule.kind for each in held))
         parts = []
         if held:
             all_held = len(held) == len(self.measured)
-            parts.append(f"agrees{'' if all_held else f' in {len(held)} of {len(judged)}'} ({kinds})")
+            parts.append("agrees" if all_held else f"agrees in {len(held)} of {len(judged)}")
         elif judged:
             parts.append("differs")
         parts += [each.claim.why for each in judged if not each.holds and each.claim.why]

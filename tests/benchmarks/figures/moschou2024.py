@@ -93,7 +93,7 @@ PAPER = Paper(
         Figure(
             25,
             "table 1",
-            "BFS and Afforest from plain and compressed rows in host memory",
+            "Searches of rows in host memory",
             "moschou",
             "values",
             (
@@ -112,7 +112,7 @@ PAPER = Paper(
         Figure(
             26,
             "table 2",
-            "Compressed searches in detail",
+            "Compressed searches",
             "moschou",
             "values",
             (_bandwidth("BFS", 2.0), _bandwidth("Afforest", 0.42)),

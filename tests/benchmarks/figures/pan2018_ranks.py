@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.benchmarks.figures.model import Claim, Figure, Reports, Run, above, below, order, sets
 from tests.benchmarks.figures.reports import Missing
 
-SEVERAL = "several GPUs (here the ranks share one)"
+SEVERAL = "several GPUs"
 
 SCALING_RUNS = (
     Run(
@@ -75,7 +75,7 @@ SCALING = (
     Figure(
         18,
         "figure 8",
-        "Times of the parts of a search by options",
+        "Parts of a search by options",
         "options",
         "shape",
         (
@@ -157,7 +157,7 @@ SCALING = (
     Figure(
         24,
         "table II",
-        "Rates beside other systems, 10^9 generated edges per second",
+        "Rates, 10^9 generated edges/s",
         "scaling",
         "values",
         (

@@ -156,7 +156,7 @@ THRESHOLDS = (
     Figure(
         15,
         "figure 5",
-        "Shares of vertices and arcs over thresholds, RMAT",
+        "Divisions over thresholds, RMAT",
         "thresholds",
         "shape",
         (
@@ -190,7 +190,7 @@ THRESHOLDS = (
     Figure(
         17,
         "figure 7",
-        "Suggested thresholds by scale, with shares of delegates and nn arcs",
+        "Suggested thresholds by scale",
         "thresholds",
         "shape",
         (
@@ -220,7 +220,7 @@ THRESHOLDS = (
     Figure(
         22,
         "figure 12",
-        "Shares of vertices and arcs over thresholds, Friendster (here generated communities)",
+        "Divisions over thresholds, Friendster",
         "friends",
         "shape",
         (
@@ -236,7 +236,7 @@ THRESHOLDS = (
     Figure(
         23,
         "figure 13",
-        "Rates over thresholds, Friendster (here generated communities)",
+        "Rates over thresholds, Friendster",
         "friends",
         "shape",
         (_wide("communities", "DOBFS"), _wide("communities", "BFS")),

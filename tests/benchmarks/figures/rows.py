@@ -25,27 +25,33 @@ def told(value: float) -> str:
 
 
 def row_of(row: Row) -> str:
-    """Return the row of a figure: what is compared, theirs, ours, and whether they agree."""
+    """Return the row of a figure: what is compared, theirs, when ours agrees, ours, and whether it does."""
     numbers = [NOT_RUN if each.ours is None else told(each.ours) for each in row.measured]
     ours = NOT_RUN if set(numbers) == {NOT_RUN} else "<br>".join(numbers)
     return table_row(*cells_of(row.figure), ours, row.verdict)
 
 
 def cells_of(figure: Figure) -> tuple[object, ...]:
-    """Return number, name, what is compared and theirs."""
-    name = f"{figure.name}: {figure.shows}; compared in {figure.compared}"
-    what, theirs = (
-        "<br>".join(getattr(claim, part) for claim in figure.claims) for part in ("what", "theirs")
-    )
-    return figure.number, name, what, theirs
-
-
-def source_of(paper: Paper, figure: Figure) -> str:
-    """Return the row that says which run has a figure's numbers, where, and when they agree."""
+    """Return number, name, what is compared, theirs, and when ours agrees."""
     claims = figure.claims
-    where = dict.fromkeys((claim.run or figure.run, claim.where) for claim in claims)
-    paths = "<br>".join(f"`{run}`: {path}" for run, path in where)
-    return table_row(f"{paper.key} {figure.number}", paths, "<br>".join(claim.rule.says for claim in claims))
+    texts = (
+        [claim.what for claim in claims],
+        [claim.theirs for claim in claims],
+        [claim.rule.says for claim in claims],
+    )
+    name = f"{figure.name} ({figure.compared}): {figure.shows}"
+    return figure.number, name, *("<br>".join(each) for each in texts)
+
+
+def sources_of(paper: Paper, run: Run) -> list[str]:
+    """Return a comment for each place in a run's report.json with the figure whose numbers are there."""
+    places = [
+        f"# figure {figure.number}: {claim.where}"
+        for figure in paper.figures
+        for claim in figure.claims
+        if (claim.run or figure.run) == run.name
+    ]
+    return list(dict.fromkeys(places))
 
 
 def table_row(*cells: object) -> str:
