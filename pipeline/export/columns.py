@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -232,3 +232,57 @@ def columns_of(artifact: Artifact, vertex_ids: VertexIds) -> Columns:
     """Return an artifact's table under the ids of `vertex_ids`; KeyError for a kind without one."""
     ids = FileIds(vertex_ids)
     return replace(EXPORTABLE[type(artifact).__name__](artifact, ids), longest=ids.longest)
+
+
+def joined(parts: Sequence[tuple[Mapping[str, str], Columns]]) -> Columns:
+    """Put tables one below the other, each with columns of texts before its own that say which it is.
+
+    Raises RequestError for tables whose columns differ.
+    """
+    (axes, first), *others = parts
+    dtypes = dict(first.dtypes)
+    for name in axes:
+        if name in dtypes:
+            raise _apart(f"a result has a column of the axis's name, {name!r}", name)
+    for where, each in others:
+        if each.dtypes.keys() != dtypes.keys():
+            raise _apart(f"their columns differ ({', '.join(dtypes)}; {', '.join(each.dtypes)})", *where)
+        for name, dtype in each.dtypes.items():
+            if (dtype == TEXT) != (dtypes[name] == TEXT):
+                raise _apart(f"the ids of some are texts, and those of others numbers ({name})", *where)
+            if dtype != dtypes[name]:
+                import numpy
+
+                dtypes[name] = str(numpy.result_type(dtype, dtypes[name]))
+
+    def batches() -> Iterator[Batch]:
+        import pyarrow
+
+        for where, each in parts:
+            for batch in each.batches():
+                rows = len(next(iter(batch.values())))
+                texts = {
+                    name: pyarrow.repeat(pyarrow.scalar(text, pyarrow.large_string()), rows)
+                    for name, text in where.items()
+                }
+                numbers = {
+                    name: column if dtypes[name] == each.dtypes[name] else column.astype(dtypes[name])
+                    for name, column in batch.items()
+                }
+                yield {**texts, **numbers}
+
+    longest = max(len(text) for where, _ in parts for text in ("", *where.values()))
+    return Columns(
+        {**dict.fromkeys(axes, TEXT), **dtypes},
+        sum(each.rows for _, each in parts),
+        batches,
+        max(longest, *(each.longest for _, each in parts)),
+    )
+
+
+def _apart(problem: str, *axes: str) -> RequestError:
+    shown = ".".join(f"{{{axis}}}" for axis in axes)
+    return RequestError(
+        f"these results are no one table: {problem}",
+        hint=f"write a file for each: put {shown} into the name" if shown else None,
+    )

@@ -17,6 +17,7 @@ Every line is an object with `event` and `time` (seconds since the epoch). The k
 - `damaged`: stage (whose result it was), artifact, message
 - `waiting`: stage, message (another run computes it)
 - `note`: message
+- `outputs`: outputs (the files that results were written to: file, entry, rows, state, problem)
 - `run_finished`: run, state (done, failed, interrupted), seconds, computed, cached, failed, skipped,
   interrupted (counts), report (path or null)
 """
@@ -26,7 +27,8 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
@@ -125,6 +127,8 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
             from gravel.pipeline.progress.tables import data_set_lines
 
             return "\n".join(data_set_lines(data["datasets"], colored=colored))
+        case "outputs":
+            return "\n".join(_output_lines(data["outputs"]))
         case "run_finished":
             states = ("failed", "skipped", "computed", "cached", "not_run")
             counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
@@ -132,6 +136,22 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
             text = f"{data['state']} in {format_seconds(data['seconds'])}: {did}"
             return f"{text}\nreport: {data['report']}" if data.get("report") else text
     return None
+
+
+MAX_FILES = 12
+"""Files of outputs that are listed one by one, beside those with a problem."""
+
+
+def _output_lines(outputs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    counts = Counter(each["state"] for each in outputs)
+    yield f"outputs: {', '.join(f'{count:,} {state}' for state, count in counts.items())}"
+    if counts["written"] <= MAX_FILES:
+        for each in outputs:
+            if each["state"] == "written":
+                yield f"  {each['rows']:,} rows -> {each['file']}"
+    for each in outputs:
+        if each["problem"]:
+            yield f"  {each['file']}: {on_one_line(each['problem'])}"
 
 
 MAX_NAMES = 3
