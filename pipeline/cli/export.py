@@ -24,8 +24,8 @@ from gravel.pipeline.cli.options import (
     where_option,
 )
 from gravel.pipeline.cli.plan import forecast
-from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.export.tables import STANDARD_OUTPUT, Table, tables
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.export.tables import STANDARD_OUTPUT, Table, entry_of, tables
 from gravel.pipeline.export.writers import write_csv_to
 from gravel.pipeline.plan.builder import select
 from gravel.pipeline.plan.model import CACHED
@@ -83,10 +83,7 @@ def command(
     """
     # Every repetition of a measurement labels the same, so the first stands for all.
     plan = load_plan(file, **asked, only=stages, repeat=1)
-    entries = list(dict.fromkeys(run.entry for key, run in plan.runs.items() if key in plan.wanted))
-    wanted = tables(plan, entries, target, Path())
-    if wanted[0].path == STANDARD_OUTPUT and len(wanted) > 1:
-        raise RequestError("standard output takes one table", hint=f"name one of: {', '.join(entries)}")
+    wanted = tables(plan, _entries(plan, stages), target, Path())
     cache = Cache(find_cache(cache_path), trust_remote=trust_remote)
     for attempt in range(ATTEMPTS):
         try:
@@ -97,6 +94,18 @@ def command(
                 raise
             cache.quarantine(damage.artifact_id, damage.reason)
     raise AssertionError("the loop returns or raises")
+
+
+def _entries(plan: Plan, stages: Sequence[str]) -> list[str]:
+    """Return the entries that were asked for, by their names, those of their keys or of a nested workflow."""
+    keys = [key for run in plan.runs.values() if run.key in plan.wanted for key in (run.key, *run.aliases)]
+    found = ((key, entry_of(key)) for key in keys)
+    named = (
+        entry
+        for key, entry in found
+        if any(f"{entry}.".startswith(f"{each}.") or key == each for each in stages)
+    )
+    return list(dict.fromkeys(named))
 
 
 Results = Mapping[str, Sequence[str]]

@@ -160,6 +160,8 @@ def tables(
     fields = _fields(name, place)
     if name != str(STANDARD_OUTPUT) or place is not None:
         check_format(name, place)
+    elif len(entries) > 1:
+        raise RequestError("standard output takes one table", hint=f"name one of: {', '.join(entries)}")
     found: dict[Path, Table] = {}
     for entry in entries:
         for table in _tables_of(plan, entry, name, fields, folder, place):
@@ -180,7 +182,7 @@ def tables_of_outputs(plan: Plan, root: Path) -> list[Table]:
     take the place of an input, of the workflow or of something in the cache.
     """
     folder = plan.workflow.path.absolute().parent
-    entries = {run.entry for run in plan.runs.values()}
+    entries = {entry_of(key) for run in plan.runs.values() for key in (run.key, *run.aliases)}
     taken = {Path(file) for run in plan.runs.values() for file in run.files}
     taken |= {plan.workflow.path.absolute()}
     found: dict[Path, Table] = {}
@@ -227,7 +229,7 @@ def _tables_of(
         for run in plan.runs.values()
         if run.repetition == 1
         for key, coordinates in ((run.key, run.coordinates), *run.aliases.items())
-        if _entry_of(key) == entry and REPEAT not in coordinates
+        if entry_of(key) == entry and REPEAT not in coordinates
     ]
     values: dict[str, set[str]] = {}
     for _, _, coordinates in results:
@@ -255,7 +257,8 @@ def _tables_of(
         yield Table(path, entry, tuple(parts))
 
 
-def _entry_of(key: str) -> str:
+def entry_of(key: str) -> str:
+    """Return the entry of the workflow that a stage run's key begins with."""
     return key.split("[", 1)[0]
 
 

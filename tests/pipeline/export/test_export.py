@@ -100,12 +100,19 @@ def test_measurement(target: Path):
     assert written["milliseconds"] == [2.5, 2.5]
 
 
-def test_unknown_ending_and_folder_are_refused_before_anything_is_written(tmp_path: Path):
+def test_an_unknown_ending_and_a_folder_are_refused_before_anything_is_written(tmp_path: Path):
     with pytest.raises(RequestError, match="format"):
         write_file(columns_of(bfs(), GAPS), tmp_path / "out.xlsx")
-    with pytest.raises(RequestError, match="does not exist"):
-        write_file(columns_of(bfs(), GAPS), tmp_path / "no" / "out.csv")
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out.csv").mkdir()
+    with pytest.raises(RequestError, match="is a folder"):
+        write_file(columns_of(bfs(), GAPS), tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == [tmp_path / "out.csv"]
+
+
+def test_folders_are_made(tmp_path: Path):
+    assert write_file(columns_of(bfs(), GAPS), tmp_path / "a" / "b" / "out.csv")
+    assert not write_file(columns_of(bfs(), GAPS), tmp_path / "a" / "b" / "out.csv")
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
