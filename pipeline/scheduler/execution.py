@@ -211,6 +211,7 @@ def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
                 run=record.run,
                 workflow=record.workflow["name"],
                 stages=len(record.stages),
+                data_sets=events.data_sets,
                 folder=str(record.folder),
             )
             try:
