@@ -76,8 +76,8 @@ def command(
     is not written again. What failed in the last run of FILE is not tried again.
 
     A BFS has the columns source, vertex, distance and predecessor. Components have vertex and component,
-    which is the smallest id of the component. -1 means unreached or no predecessor. If ids are texts, a
-    missing predecessor is null, and an empty text in npz.
+    which is the smallest id of the component. A vertex that is not reached has no distance and no
+    predecessor: these are null, an empty field in CSV, and in npz -1 (inf of decimals, an empty text of ids).
 
     Exit code 1: a result is missing; the others are written.
     """

@@ -57,7 +57,11 @@ def _write_batches(columns: Columns, sink: Any, open_writer: Callable[[Any, Any]
     )
     with open_writer(sink, schema) as writer:
         for batch in columns.batches():
-            writer.write_batch(pyarrow.record_batch(list(batch.values()), schema=schema))
+            # Arrow reads NumPy's masks as nulls.
+            arrays = [
+                each if isinstance(each, pyarrow.Array) else pyarrow.array(each) for each in batch.values()
+            ]
+            writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
 
 
 def _write_npz(columns: Columns, path: Path) -> None:
@@ -86,7 +90,7 @@ def _plain_parts(column: Any, dtype: Any) -> Iterator[Any]:
     import numpy
 
     if dtype.kind != "U":
-        yield numpy.ascontiguousarray(column, dtype)
+        yield numpy.ascontiguousarray(numpy.ma.getdata(column), dtype)
         return
     step = max(1, TEXT_BYTES // dtype.itemsize)
     for first in range(0, len(column), step):
