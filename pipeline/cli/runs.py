@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,24 @@ def command(
         head = [row["run"], row["workflow"] or "-", row["state"], format_seconds(row["seconds"])]
         verified = {True: "yes", False: "FAILED", None: "-"}[row["verified"]]
         table.append([*head, _computed(record), verified, _page_text(row["report"])])
-    click.echo("\n".join(text_table(table, right=(3,))))
+    click.echo("\n".join(_fitting(table)))
+
+
+def _fitting(table: list[list[str]]) -> list[str]:
+    """Write a table for the terminal: in a narrow one without the page, and with less of what was computed."""
+    lines = text_table(table, right=(3,))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if not width or max(map(len, lines)) <= width:
+        return lines
+    rows = [row[:-1] for row in table]
+    over = max(map(len, text_table(rows, right=(3,)))) - width
+    longest = max(len(row[4]) for row in rows) - max(0, over)
+    cut = [[*row[:4], _cut(row[4], max(8, longest)), *row[5:]] for row in rows]
+    return [_cut(line, width) for line in text_table(cut, right=(3,))]
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _show_run(name: str, root: Path, target: str | None, *, as_json: bool) -> None:
