@@ -12,6 +12,7 @@ from gravel.pipeline.cli.options import (
     cache_option,
     load_plan,
     machine_options,
+    open_cache,
     selection_options,
     write_text,
 )
@@ -49,7 +50,7 @@ def command(
     plan = load_plan(file, **selection)
     form = form or {".svg": "svg", ".dot": "dot", ".gv": "dot"}.get(Path(target or "").suffix.lower(), "tree")
     try:
-        statuses = forecast(plan, cache_path, **machine).statuses
+        statuses = forecast(plan, open_cache(cache_path), **machine).statuses
     except RequestError as error:
         # A drawing needs neither the input files nor a machine on which it would run.
         echo(f"drawn without states: {error}", err=True)

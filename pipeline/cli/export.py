@@ -1,45 +1,60 @@
-"""gravel export: a stage's result as a file, under the ids that the input uses."""
+"""gravel export: results as files, under the ids that the input uses."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gravel.pipeline.cli.completions import workflow_stages
+from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.options import (
     cache_option,
     data_file_options,
     load_plan,
     machine_options,
-    open_cache,
     set_option,
     sources_option,
     together,
     trust_option,
     where_option,
 )
-from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
-from gravel.pipeline.export.columns import EXPORTABLE, columns_of
-from gravel.pipeline.export.writers import check_target, write_file
+from gravel.pipeline.cli.plan import forecast
+from gravel.pipeline.core.errors import DamagedArtifact
+from gravel.pipeline.export.tables import STANDARD_OUTPUT, Table, entry_of, tables
+from gravel.pipeline.export.writers import write_csv_to
+from gravel.pipeline.plan.builder import select
+from gravel.pipeline.plan.model import CACHED
 from gravel.pipeline.progress.terminal import make_display
+from gravel.pipeline.records.past_runs import last_failed_recipes
+from gravel.pipeline.records.record import EXPORT
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.location import find_cache
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan.model import Plan, StageRun
-    from gravel.pipeline.scheduler.options import RunOptions
-    from gravel.stages.artifacts import VertexIds
+    from gravel.pipeline.plan.model import Plan
 
 ATTEMPTS = 3
 """How often a result that turns out damaged while it is read is computed again before that is an error."""
 
+MAX_LISTED = 20
+"""Files that are listed one by one; of more only those that changed are counted."""
+
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.argument("stage", shell_complete=workflow_stages)
+@click.argument("stages", nargs=-1, required=True, metavar="STAGE...", shell_complete=workflow_stages)
 @click.option(
-    "--to", "target", required=True, metavar="OUT", help="The file to write: .parquet, .csv or .npz."
+    "--to",
+    "target",
+    required=True,
+    metavar="OUT",
+    help="The file to write: .parquet, .csv or .npz; 'out/{dataset}.{stage}.csv' is a file of each data set "
+    "and stage, and - is CSV on standard output.",
 )
 @machine_options
 @together("asked", sources_option, *data_file_options, set_option, where_option)
@@ -47,83 +62,117 @@ ATTEMPTS = 3
 @trust_option
 def command(
     file: str,
-    stage: str,
+    stages: Sequence[str],
     target: str,
     machine: dict[str, Any],
     asked: dict[str, Any],
     cache_path: str | None,
     trust_remote: bool,
-) -> None:
-    """Write the result of STAGE of the workflow FILE, or of FILE's data, computing whatever is missing first.
+) -> int:
+    """Write results of STAGEs of the workflow FILE, or of FILE's data, computing whatever is missing first.
+
+    OUT may name axes of the matrix, and the stage, in braces: it then stands for a file of each of their
+    values. Axes with several values that it does not name become columns. A file whose content stays the same
+    is not written again. What failed in the last run of FILE is not tried again.
 
     A BFS has the columns source, vertex, distance and predecessor. Components have vertex and component,
-    which is the smallest id of the component. -1 means unreached or no predecessor. If ids are texts, a
-    missing predecessor is null, and an empty text in npz.
+    which is the smallest id of the component. A vertex that is not reached has no distance and no
+    predecessor: these are null, an empty field in CSV, and in npz -1 (inf of decimals, an empty text of ids).
+
+    Exit code 1: a result is missing; the others are written.
     """
-    from gravel.pipeline.scheduler.options import RunOptions
-
-    path = Path(target)
-    check_target(path)
     # Every repetition of a measurement labels the same, so the first stands for all.
-    plan = load_plan(file, **asked, only=[stage], repeat=1)
-    source = _source(plan, _one_run(plan, stage))
-    cache = open_cache(cache_path)
-    display = make_display(quiet=True)
-    options = RunOptions(cache_root=cache.root, display=display, trust_remote=trust_remote, **machine)
-    rows = _export(plan, source, path, options, cache)
-    click.echo(f"{rows:,} rows -> {path}")
-
-
-def _one_run(plan: Plan, stage: str) -> StageRun:
-    runs = [run for key, run in plan.runs.items() if key in plan.wanted]
-    if len(runs) == 1:
-        return runs[0]
-    axes = sorted({axis for run in runs for axis in run.coordinates})
-    names = ", ".join(run.key for run in runs[:6])
-    raise RequestError(
-        f"{stage} has {len(runs)} results: {names}{', ...' if len(runs) > 6 else ''}",
-        hint=f"choose one with --where {' --where '.join(f'{axis}=VALUE' for axis in axes)}",
-    )
-
-
-def _export(plan: Plan, source: list[tuple[str, int]], path: Path, options: RunOptions, cache: Cache) -> int:
-    from gravel.pipeline.scheduler.execution import execute
-
+    plan = load_plan(file, **asked, only=stages, repeat=1)
+    wanted = tables(plan, _entries(plan, stages), target, Path())
+    cache = Cache(find_cache(cache_path), trust_remote=trust_remote)
     for attempt in range(ATTEMPTS):
-        outcome = execute(plan, options)
-        if outcome.exit_code:
-            problems = [f"{one['key']}: {one['error']}" for one in outcome.record["stages"] if one["error"]]
-            raise GravelError("; ".join(problems) or f"the run was {outcome.state}")
         try:
-            result, ids = (outcome.outputs(key)[place] for key, place in source)
-            columns = columns_of(cache.open(result), cast("VertexIds", cache.open(ids)))
-            write_file(columns, path)
+            results, code = _results(plan, wanted, cache, Path(file), machine)
+            return max(code, _write(wanted, cache, results))
         except DamagedArtifact as damage:
             if attempt + 1 == ATTEMPTS:
                 raise
             cache.quarantine(damage.artifact_id, damage.reason)
-        else:
-            return columns.rows
     raise AssertionError("the loop returns or raises")
 
 
-def _source(plan: Plan, run: StageRun) -> list[tuple[str, int]]:
-    """Find the runs and the places in their outputs of the result to export and of the ids of its vertices.
+def _entries(plan: Plan, stages: Sequence[str]) -> list[str]:
+    """Return the entries that were asked for, by their names, those of their keys or of a nested workflow."""
+    keys = [key for run in plan.runs.values() if run.key in plan.wanted for key in (run.key, *run.aliases)]
+    found = ((key, entry_of(key)) for key in keys)
+    named = (
+        entry
+        for key, entry in found
+        if any(f"{entry}.".startswith(f"{each}.") or key == each for each in stages)
+    )
+    return list(dict.fromkeys(named))
 
-    Raises RequestError before anything is computed.
+
+Results = Mapping[str, Sequence[str]]
+"""The ids of outputs by the keys of the runs that have a result."""
+
+
+def _results(
+    plan: Plan, wanted: Sequence[Table], cache: Cache, file: Path, machine: Mapping[str, Any]
+) -> tuple[Results, int]:
+    """Find the results, and compute those that are missing; returns an exit code, too.
+
+    Where nothing is to be computed, no run is recorded.
     """
-    kinds = run.stage.outputs
-    kind = next((kind for kind in EXPORTABLE if kind in kinds), None)
-    if kind is None:
-        raise RequestError(
-            f"{run.entry} makes a {' and a '.join(kinds)}, which has no columns to export",
-            hint=f"stages that make one of {', '.join(EXPORTABLE)} can be exported",
-        )
-    lineage = [run, *plan.lineage(run.key)]
-    ingest = next((one for one in lineage if "VertexIds" in one.stage.outputs), None)
-    if ingest is None:
-        raise RequestError(f"{run.entry} rests on no stage that names vertices", hint="start with ingest")
-    for one in (run, ingest):
-        if not one.keep:
-            raise RequestError(f"{one.entry} is not kept (keep: false)", hint="set keep: true to export it")
-    return [(run.key, kinds.index(kind)), (ingest.key, ingest.stage.outputs.index("VertexIds"))]
+    found = forecast(plan, cache, **machine).statuses
+    needed = {run for table in wanted for part in table.parts for run, _ in (part.result, part.ids)}
+    if all(found[key].state == CACHED for key in needed):
+        return {key: found[key].outputs or () for key in needed}, 0
+    failed = last_failed_recipes(cache.root, file)
+    lost = {key: failed[status.recipe] for key, status in found.items() if status.recipe in failed}
+    left = [
+        key
+        for key in needed
+        if not lost.keys() & {key, *(run.key for run in plan.lineage(key))} or found[key].state == CACHED
+    ]
+    for key, problem in lost.items():
+        echo(f"{key}: {problem}; it is not tried again (gravel run {file} does)", err=True)
+    if all(found[key].state == CACHED for key in left):
+        return {key: found[key].outputs or () for key in left}, 1
+    from gravel.pipeline.scheduler.execution import execute
+    from gravel.pipeline.scheduler.options import RunOptions
+
+    display = make_display(quiet=not sys.stderr.isatty())
+    options = RunOptions(cache_root=cache.root, display=display, kind=EXPORT, **machine)
+    outcome = execute(select(plan, only=left), replace(options, trust_remote=cache.acceptance.trust_remote))
+    for stage in outcome.record["stages"]:
+        if stage["error"]:
+            echo(f"{stage['key']}: {stage['error']}", err=True)
+    there = {stage["key"]: stage["outputs"] for stage in outcome.record["stages"] if stage["state"] in DONE}
+    return there, max(outcome.exit_code, int(bool(lost)))
+
+
+DONE = ("computed", "cached")
+
+
+def _write(wanted: Sequence[Table], cache: Cache, results: Results) -> int:
+    """Write the files of the results that there are, and say what became of each; returns an exit code."""
+
+    def outputs(key: str) -> Sequence[str]:
+        return results.get(key, ())
+
+    lines, changed, code = [], 0, 0
+    for table in wanted:
+        there, missing = table.split(outputs)
+        if missing:
+            code = 1
+            echo(f"{table.path}: {table.problem(missing)}", err=True)
+        if not there.parts:
+            continue
+        if table.path == STANDARD_OUTPUT:
+            write_csv_to(there.columns(cache, outputs), sys.stdout.buffer)
+            continue
+        written = there.write(cache, outputs)
+        changed += written.is_new
+        lines.append(f"{written.rows:,} rows -> {table.path}{'' if written.is_new else ' (unchanged)'}")
+    if len(lines) <= MAX_LISTED:
+        for line in lines:
+            echo(line)
+    else:
+        echo(f"{len(lines):,} files, {changed:,} of them written and the others unchanged")
+    return code

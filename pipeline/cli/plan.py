@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.core.memory import Capacity
     from gravel.pipeline.plan.model import Plan, RunStatus
     from gravel.pipeline.scheduler.machine import RunEnvironment
+    from gravel.pipeline.store.cache import Cache
 
 STYLES: dict[str, dict[str, Any]] = {
     "cached": {"fg": "green"},
@@ -56,7 +57,7 @@ class Forecast:
     environment: RunEnvironment
 
 
-def forecast(plan: Plan, cache_path: str | None, **machine: Any) -> Forecast:
+def forecast(plan: Plan, cache: Cache, **machine: Any) -> Forecast:
     """Look into the cache; raises RequestError for a missing input file or an impossible machine."""
     from gravel.pipeline.datasets.downloads import local_copy
     from gravel.pipeline.datasets.file_digest import FileDigests
@@ -67,7 +68,6 @@ def forecast(plan: Plan, cache_path: str | None, **machine: Any) -> Forecast:
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.stages.copies import copies
 
-    cache = open_cache(cache_path)
     root = cache.root
     environment = decide(RunOptions(cache_root=root, **machine))
     plan = without_unable(plan, environment.backend_of)
@@ -99,7 +99,7 @@ def command(
     Exits with 2 if a run cannot fit into the memory of this machine, with 1 if one cannot run at all.
     """
     plan = load_plan(file, others=others, **selection)
-    found = forecast(plan, cache_path, **machine)
+    found = forecast(plan, open_cache(cache_path), **machine)
     refusal = _refusal(plan, found)
     listing = _to_json(plan, found, refusal)
     if as_json:

@@ -1,16 +1,21 @@
-"""gravel runs: the runs on record."""
+"""gravel runs: the runs on record, and the table of one."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
+from gravel.pipeline.cli.completions import runs as complete_runs
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
 from gravel.pipeline.core.durations import format_seconds
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.progress.tables import text_table
-from gravel.pipeline.records.past_runs import format_of, list_runs, run_folders
+from gravel.pipeline.records.past_runs import find_run, format_of, list_runs, run_folders
 from gravel.pipeline.records.record import FORMAT
 from gravel.pipeline.store.location import find_cache
 
@@ -22,15 +27,29 @@ MAX_NAMES = 3  # entries named in the column of what was computed
 
 
 @click.command()
+@click.argument("run", required=False, shell_complete=complete_runs)
+@click.option("--to", "target", metavar="OUT", help="Of one RUN: the file to write, .csv or .parquet.")
 @json_option
 @click.option(
     "-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="The number of runs to list."
 )
+@click.option("--all", "exports", is_flag=True, help="List what exports computed, too.")
 @cache_option
-def command(as_json: bool, limit: int, cache_path: str | None) -> None:
-    """List the runs of this cache, the newest first: workflow, time, what was computed, verified, page."""
+def command(
+    run: str | None, target: str | None, as_json: bool, limit: int, exports: bool, cache_path: str | None
+) -> None:
+    """List the runs of this cache, the newest first: workflow, time, what was computed, verified, page.
+
+    Of one RUN (`last` is the newest) it gives a table with a row for each stage run: its axes, its state, its
+    seconds, and key figures of its result.
+    """
     root = find_cache(cache_path)
-    records = list_runs(root)[:limit]
+    if run is not None:
+        _show_run(run, root, target, as_json=as_json)
+        return
+    if target is not None:
+        raise RequestError("--to writes the table of one run", hint="name it: gravel runs last --to run.csv")
+    records = list_runs(root, exports=exports)[:limit]
     if as_json:
         print_json([_row(record) for record in records])
         return
@@ -47,7 +66,61 @@ def command(as_json: bool, limit: int, cache_path: str | None) -> None:
         head = [row["run"], row["workflow"] or "-", row["state"], format_seconds(row["seconds"])]
         verified = {True: "yes", False: "FAILED", None: "-"}[row["verified"]]
         table.append([*head, _computed(record), verified, _page_text(row["report"])])
-    click.echo("\n".join(text_table(table, right=(3,))))
+    click.echo("\n".join(_fitting(table)))
+
+
+def _fitting(table: list[list[str]]) -> list[str]:
+    """Write a table for the terminal: in a narrow one without the page, and with less of what was computed."""
+    lines = text_table(table, right=(3,))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if not width or max(map(len, lines)) <= width:
+        return lines
+    rows = [row[:-1] for row in table]
+    over = max(map(len, text_table(rows, right=(3,)))) - width
+    longest = max(len(row[4]) for row in rows) - max(0, over)
+    cut = [[*row[:4], _cut(row[4], max(8, longest)), *row[5:]] for row in rows]
+    return [_cut(line, width) for line in text_table(cut, right=(3,))]
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def _show_run(name: str, root: Path, target: str | None, *, as_json: bool) -> None:
+    from gravel.pipeline.export.run_table import run_rows, write_run_table
+    from gravel.pipeline.store.cache import Cache
+
+    _, record = find_run(root, name)
+    rows = run_rows(record, Cache(root))
+    if as_json:
+        print_json(rows)
+    elif target is not None:
+        is_new = write_run_table(rows, Path(target))
+        click.echo(f"{len(rows):,} stage runs -> {target}{'' if is_new else ' (unchanged)'}")
+    else:
+        used = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+        kept = [name for name in used if name not in LEFT_OUT]
+        cells = [[_cell(name, row[name]) for name in kept] for row in rows]
+        right = [at for at, name in enumerate(kept) if not isinstance(rows[0][name], str)]
+        click.echo("\n".join(text_table([[name.upper() for name in kept], *cells], right=right)))
+
+
+LEFT_OUT = ("run", "entry", "bytes", "error")
+"""Columns of a run's table that only a file gets."""
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return "-"
+    if name == "seconds":
+        return format_seconds(value)
+    return (
+        f"{value:,.4g}"
+        if isinstance(value, float)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
 
 
 def _row(record: dict[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,7 @@ def _find(cache: Cache, history: History, name: str, stage: str | None) -> list[
             raise RequestError(f"{len(made)} recipes start with {name}", hint="give more of the digest")
         if made:
             return list(made[0].outputs)
-    runs = list_runs(cache.root)
+    runs = list_runs(cache.root, exports=True)
     exact = (run for run in runs if any(name in (each["key"], each["entry"]) for each in run["stages"]))
     like = (run for run in runs if any(each["key"].startswith(name) for each in run["stages"]))
     for run in (*exact, *like):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ BATCH_ROWS = 1 << 20
 """Rows in a batch: some tens of megabytes, a good row group for Parquet."""
 
 Batch = dict[str, Any]
-"""Arrays by column: of NumPy, or of Arrow where ids are texts."""
+"""Arrays by column: of NumPy, masked where there is no value, or of Arrow where ids are texts."""
 
 Column = tuple[str, Callable[[int, int], Any]]
 """A dtype, and what returns the rows from and to."""
@@ -45,7 +45,7 @@ class Columns:
 
 
 class FileIds:
-    """Leads from internal indices to the ids of the input file; -1 (none) stays -1, and of texts is null.
+    """Leads from internal indices to the ids of the input file; -1 leads to none, which is masked or null.
 
     `dtype` is int64 or `TEXT`, and `longest` the characters of the longest text.
     """
@@ -69,7 +69,7 @@ class FileIds:
             self.dtype, self.longest = TEXT, int(compute.max(compute.utf8_length(self._texts)).as_py() or 0)
 
     def __call__(self, indices: Any) -> Any:
-        """Return the ids of an array of indices: int64, or an array of Arrow of texts."""
+        """Return the ids of an array of indices: int64, masked where there is none, or of Arrow texts."""
         import numpy
 
         signed = numpy.asarray(indices).astype(numpy.int64)
@@ -80,6 +80,7 @@ class FileIds:
         named = signed + self._first if self._ids is None else self._ids[numpy.maximum(signed, 0)]
         if len(signed) and signed.min() < 0:
             named[signed < 0] = -1
+            return numpy.ma.masked_array(named, signed < 0)
         return named
 
     def one(self, index: int) -> int | str:
@@ -104,6 +105,19 @@ def _numbers(values: Any, *row: int, dtype: str | None = None) -> Column:
 
     dtype = dtype or str(values.dtype)
     return dtype, lambda start, stop: numpy.asarray(values[(*row, slice(start, stop))], dtype)
+
+
+def _distances(values: Any, *row: int, dtype: str | None = None) -> Column:
+    """Make a column of distances, masked where a vertex is not reached (-1, or inf)."""
+    import numpy
+
+    kind, part = _numbers(values, *row, dtype=dtype)
+
+    def reached(start: int, stop: int) -> Any:
+        found = part(start, stop)
+        return numpy.ma.masked_array(found, (found < 0) | ~numpy.isfinite(found))
+
+    return kind, reached
 
 
 def _table(rows: int, columns: dict[str, Column]) -> Columns:
@@ -135,7 +149,7 @@ def _traversal(one: Traversal, ids: FileIds) -> Columns:
         if one.distance is not None:
             # Hops are stored in the smallest type; lengths of paths have a type of their own.
             hops = None if one.algorithm == "sssp" else "int32"
-            columns["distance"] = _numbers(one.distance, row, dtype=hops)
+            columns["distance"] = _distances(one.distance, row, dtype=hops)
         if one.predecessor is not None:
             columns["predecessor"] = ids.column(one.predecessor, row)
         return _table(one.vertex_count, columns)
@@ -207,7 +221,7 @@ def _paths(one: Paths, ids: FileIds) -> Columns:
         sources, targets, distance = sources[pair], targets[pair], distance[pair]
         on_path = numpy.where(there, vertex[place] if len(vertex) else 0, sources)
         steps = {"step": _numbers(step), "vertex": ids.column(on_path)}
-    pairs = {"source": ids.column(sources), "target": ids.column(targets), "distance": _numbers(distance)}
+    pairs = {"source": ids.column(sources), "target": ids.column(targets), "distance": _distances(distance)}
     return _table(len(sources), {**pairs, **steps})
 
 
@@ -232,3 +246,57 @@ def columns_of(artifact: Artifact, vertex_ids: VertexIds) -> Columns:
     """Return an artifact's table under the ids of `vertex_ids`; KeyError for a kind without one."""
     ids = FileIds(vertex_ids)
     return replace(EXPORTABLE[type(artifact).__name__](artifact, ids), longest=ids.longest)
+
+
+def joined(parts: Sequence[tuple[Mapping[str, str], Columns]]) -> Columns:
+    """Put tables one below the other, each with columns of texts before its own that say which it is.
+
+    Raises RequestError for tables whose columns differ.
+    """
+    (axes, first), *others = parts
+    dtypes = dict(first.dtypes)
+    for name in axes:
+        if name in dtypes:
+            raise _apart(f"a result has a column of the axis's name, {name!r}", name)
+    for where, each in others:
+        if each.dtypes.keys() != dtypes.keys():
+            raise _apart(f"their columns differ ({', '.join(dtypes)}; {', '.join(each.dtypes)})", *where)
+        for name, dtype in each.dtypes.items():
+            if (dtype == TEXT) != (dtypes[name] == TEXT):
+                raise _apart(f"the ids of some are texts, and those of others numbers ({name})", *where)
+            if dtype != dtypes[name]:
+                import numpy
+
+                dtypes[name] = str(numpy.result_type(dtype, dtypes[name]))
+
+    def batches() -> Iterator[Batch]:
+        import pyarrow
+
+        for where, each in parts:
+            for batch in each.batches():
+                rows = len(next(iter(batch.values())))
+                texts = {
+                    name: pyarrow.repeat(pyarrow.scalar(text, pyarrow.large_string()), rows)
+                    for name, text in where.items()
+                }
+                numbers = {
+                    name: column if dtypes[name] == each.dtypes[name] else column.astype(dtypes[name])
+                    for name, column in batch.items()
+                }
+                yield {**texts, **numbers}
+
+    longest = max(len(text) for where, _ in parts for text in ("", *where.values()))
+    return Columns(
+        {**dict.fromkeys(axes, TEXT), **dtypes},
+        sum(each.rows for _, each in parts),
+        batches,
+        max(longest, *(each.longest for _, each in parts)),
+    )
+
+
+def _apart(problem: str, *axes: str) -> RequestError:
+    shown = ".".join(f"{{{axis}}}" for axis in axes)
+    return RequestError(
+        f"these results are no one table: {problem}",
+        hint=f"write a file for each: put {shown} into the name" if shown else None,
+    )

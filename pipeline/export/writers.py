@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import filecmp
 import os
 import zipfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from contextlib import suppress
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
 
-from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.errors import GravelError, Location, RequestError
 from gravel.pipeline.core.files import as_given
 from gravel.pipeline.export.columns import TEXT, Columns
 
@@ -22,20 +24,29 @@ TEXT_BYTES = 32 << 20
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
+    import pyarrow
     from pyarrow.parquet import ParquetWriter
 
-    _write_batches(columns, path, lambda sink, schema: ParquetWriter(sink, schema, compression="zstd"))
+    # The name of the file need not be UTF-8.
+    with pyarrow.OSFile(os.fsencode(path), "wb") as sink:
+        _write_batches(columns, sink, lambda sink, schema: ParquetWriter(sink, schema, compression="zstd"))
 
 
 def _write_csv(columns: Columns, path: Path) -> None:
+    import pyarrow
+
+    with pyarrow.OSFile(os.fsencode(path), "wb") as sink:
+        _write_batches(columns, sink, _csv_writer(columns))
+
+
+def _csv_writer(columns: Columns) -> Callable[[Any, Any], Any]:
     from pyarrow.csv import CSVWriter, WriteOptions
 
-    texts = TEXT in columns.dtypes.values()
-    options = WriteOptions(quoting_style="needed" if texts else "none")
-    _write_batches(columns, path, lambda sink, schema: CSVWriter(sink, schema, write_options=options))
+    options = WriteOptions(quoting_style="needed" if TEXT in columns.dtypes.values() else "none")
+    return lambda sink, schema: CSVWriter(sink, schema, write_options=options)
 
 
-def _write_batches(columns: Columns, path: Path, open_writer: Callable[[Any, Any], Any]) -> None:
+def _write_batches(columns: Columns, sink: Any, open_writer: Callable[[Any, Any], Any]) -> None:
     import pyarrow
 
     schema = pyarrow.schema(
@@ -44,10 +55,13 @@ def _write_batches(columns: Columns, path: Path, open_writer: Callable[[Any, Any
             for name, dtype in columns.dtypes.items()
         ]
     )
-    # The name of the file need not be UTF-8.
-    with pyarrow.OSFile(os.fsencode(path), "wb") as sink, open_writer(sink, schema) as writer:
+    with open_writer(sink, schema) as writer:
         for batch in columns.batches():
-            writer.write_batch(pyarrow.record_batch(list(batch.values()), schema=schema))
+            # Arrow reads NumPy's masks as nulls.
+            arrays = [
+                each if isinstance(each, pyarrow.Array) else pyarrow.array(each) for each in batch.values()
+            ]
+            writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
 
 
 def _write_npz(columns: Columns, path: Path) -> None:
@@ -76,7 +90,7 @@ def _plain_parts(column: Any, dtype: Any) -> Iterator[Any]:
     import numpy
 
     if dtype.kind != "U":
-        yield numpy.ascontiguousarray(column, dtype)
+        yield numpy.ascontiguousarray(numpy.ma.getdata(column), dtype)
         return
     step = max(1, TEXT_BYTES // dtype.itemsize)
     for first in range(0, len(column), step):
@@ -91,12 +105,11 @@ FORMATS: dict[str, Callable[[Columns, Path], None]] = {
 }
 
 
-def check_target(path: Path) -> None:
-    """Raise RequestError when the name has no known ending or its folder does not exist."""
-    if path.suffix not in FORMATS:
+def check_format(name: str, place: Location | None = None) -> None:
+    """Raise RequestError when a name has no known ending."""
+    if PurePath(name).suffix not in FORMATS:
         hint = f"end the name in {', '.join(FORMATS)}"
-        raise RequestError(f"cannot tell the format of {str(path)!r}", hint=hint)
-    check_place(path)
+        raise RequestError(f"cannot tell the format of {name!r}", hint=hint, location=place)
 
 
 def check_place(path: Path) -> None:
@@ -107,20 +120,32 @@ def check_place(path: Path) -> None:
         raise RequestError(f"{str(path)!r} is a folder", hint="name a file in it")
 
 
-def write_file(columns: Columns, path: Path) -> None:
-    """Write a table in the format that the file's name ends in.
+def write_file(columns: Columns, path: Path) -> bool:
+    """Write a table in the format that the file's name ends in; says whether the file is another one now.
 
-    The name appears only when the file is whole; raises RequestError for an unknown ending or folder and
+    Folders are made. The name appears only when the file is whole, and a file that has these bytes already
+    stays untouched. Raises RequestError for an unknown ending and a folder in the place of the file, and
     GravelError when the disk refuses.
     """
-    check_target(path)
+    check_format(path.name)
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check_place(path)
         FORMATS[path.suffix](columns, unfinished)
+        if path.is_file() and filecmp.cmp(unfinished, path, shallow=False):
+            return False
         as_given(unfinished)
         unfinished.replace(path)
     except OSError as error:
         reason = "the disk is full" if error.errno == errno.ENOSPC else (error.strerror or str(error))
         raise GravelError(f"could not write {str(path)!r}: {reason}") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+    return True
+
+
+def write_csv_to(columns: Columns, stream: BinaryIO) -> None:
+    """Write a table as CSV to an open stream, such as standard output."""
+    _write_batches(columns, stream, _csv_writer(columns))

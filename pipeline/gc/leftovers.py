@@ -16,7 +16,7 @@ from gravel.kernels.compiled.folder import UNUSED_SECONDS, Collection, Folder, f
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.checkpoints import FOLDER
 from gravel.pipeline.store.descriptors import what_is
-from gravel.pipeline.store.folder import DIGESTS, LOCK_FOLDERS, QUARANTINES, RESOLVED
+from gravel.pipeline.store.folder import DIGESTS, EXPORTED, LOCK_FOLDERS, QUARANTINES, RESOLVED
 from gravel.pipeline.store.records import BrokenRecord, unseal
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def leavings(cache: Cache, stored: Sequence[ArtifactRecord], oldest_quarantine: 
     return [
         *(Leaving(name, "it is of an older format") for name in sorted(cache.older)),
         *_locks(cache),
-        *_digests(cache),
+        *_of_files(cache),
         *_resolved(cache, stored),
         *_quarantine(cache, oldest_quarantine),
         *_unfinished(cache, oldest_quarantine),
@@ -87,15 +87,17 @@ def _is_free(path: Path, *, unlink: bool = False) -> bool:
         os.close(handle)
 
 
-def _digests(cache: Cache) -> Iterator[Leaving]:
-    for name, text in _files(cache, DIGESTS):
-        try:
-            path = json.loads(text).get("path")
-        except (ValueError, AttributeError):
-            yield Leaving(name, "the remembered digest cannot be read")
-        else:
-            if isinstance(path, str) and not os.path.lexists(path):
-                yield Leaving(name, f"{path} is gone")
+def _of_files(cache: Cache) -> Iterator[Leaving]:
+    """Find the memos of digests, and of results that were written, whose files are gone."""
+    for folder, what in ((DIGESTS, "digest"), (EXPORTED, "export")):
+        for name, text in _files(cache, folder):
+            try:
+                path = json.loads(text).get("path")
+            except (ValueError, AttributeError):
+                yield Leaving(name, f"the remembered {what} cannot be read")
+            else:
+                if isinstance(path, str) and not os.path.lexists(path):
+                    yield Leaving(name, f"{path} is gone")
 
 
 def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leaving]:

@@ -263,7 +263,7 @@ class _Builder:
             limits = [limit for limit in (known.time_limit, run.time_limit) if limit is not None]
             self.runs[first] = replace(
                 known,
-                aliases=(*known.aliases, run.key),
+                aliases={**known.aliases, run.key: run.coordinates},
                 keep=known.keep or run.keep,
                 time_limit=max(limits) if len(limits) == 2 else None,
             )

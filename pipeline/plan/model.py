@@ -28,7 +28,8 @@ class StageRun:
     `key` reads like `bfs[order=rcm,layout=csr]`, or `edges` when no axis reaches it. `entry` is the name
     in the workflow file. `coordinates` are the axes that reach the run, in the order of the matrix.
     `keep` says whether its result is stored.
-    `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for.
+    `aliases` are the keys of equal runs (same stage, parameters and inputs) that this one stands for, with
+    the coordinates of each.
     `forced` says that it is computed even if it is cached, and `because` which option asks for that.
     `repetition` counts the runs of a measurement that is repeated, from 1; `repeats` is the key of the first.
     `time_limit` (seconds) is how long an attempt may take; of equal runs the longest holds. `not_run` says
@@ -45,7 +46,7 @@ class StageRun:
     forced: bool
     location: Location
     files: Mapping[str, Location] = field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
+    aliases: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     because: str = ""
     repetition: int = 1
     repeats: str | None = None

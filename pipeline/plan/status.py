@@ -216,7 +216,10 @@ class History:
         same = [parts for parts in known if parts is not None][:1]
         best: tuple[str, ...] | None = None
         only_hardware = False
-        for before in same or by_stage.get(run.stage.name, []):
+        # What read other files, such as another data set, says nothing of this one.
+        files = {name for name in now if name.startswith("file ")}
+        like = [each for each in by_stage.get(run.stage.name, []) if not files or files & each.keys()]
+        for before in same or like:
             changes = _without_filled_in(run.stage.name, dict(_changes(before, now)))
             if not changes:
                 continue

@@ -1,8 +1,9 @@
 """What happens in a run, as events; with `--json` each is one line on standard output.
 
-Every line is an object with `event` and `time` (seconds since the epoch). The kinds and their other fields:
+Every line is an object with `event` and `time` (seconds since the epoch). With a stage comes `dataset`, if it
+belongs to one. The kinds and their other fields:
 
-- `run_started`: run, workflow, stages (count), folder
+- `run_started`: run, workflow, stages (count), data_sets (the stage runs of each, counted), folder
 - `cluster_started`: cluster (what it is), seconds
 - `stage_cached`: stage (the run's key), seconds (what making it took), bytes
 - `stage_started`: stage, place, attempt, need_host_bytes, need_device_bytes
@@ -16,7 +17,8 @@ Every line is an object with `event` and `time` (seconds since the epoch). The k
 - `stage_retried`: stage, attempt, message
 - `damaged`: stage (whose result it was), artifact, message
 - `waiting`: stage, message (another run computes it)
-- `note`: message
+- `note`: message; one on a stage run's result has stage
+- `outputs`: outputs (the files that results were written to: file, entry, rows, state, problem)
 - `run_finished`: run, state (done, failed, interrupted), seconds, computed, cached, failed, skipped,
   interrupted (counts), report (path or null)
 """
@@ -26,13 +28,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.errors import on_one_line
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.progress.tables import FEW, data_set_lines
 
 
 @dataclass(frozen=True)
@@ -122,9 +126,9 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
         case "note":
             return str(data["message"])
         case "datasets":
-            from gravel.pipeline.progress.tables import data_set_lines
-
             return "\n".join(data_set_lines(data["datasets"], colored=colored))
+        case "outputs":
+            return "\n".join(_output_lines(data["outputs"]))
         case "run_finished":
             states = ("failed", "skipped", "computed", "cached", "not_run")
             counts = [f"{data[name]} {name.replace('_', ' ')}" for name in states if data.get(name)]
@@ -132,6 +136,22 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
             text = f"{data['state']} in {format_seconds(data['seconds'])}: {did}"
             return f"{text}\nreport: {data['report']}" if data.get("report") else text
     return None
+
+
+MAX_FILES = 12
+"""Files of outputs that are listed one by one, beside those with a problem."""
+
+
+def _output_lines(outputs: Sequence[dict[str, Any]]) -> Iterator[str]:
+    counts = Counter(each["state"] for each in outputs)
+    yield f"outputs: {', '.join(f'{count:,} {state}' for state, count in counts.items())}"
+    if counts["written"] <= MAX_FILES:
+        for each in outputs:
+            if each["state"] == "written":
+                yield f"  {each['rows']:,} rows -> {each['file']}"
+    for each in outputs:
+        if each["problem"]:
+            yield f"  {each['file']}: {on_one_line(each['problem'])}"
 
 
 MAX_NAMES = 3
@@ -146,11 +166,60 @@ def named_kernels(names: Sequence[str]) -> str:
     return f"kernels ({', '.join(names[:MAX_NAMES])}{f' and {more} more' if more > 0 else ''})"
 
 
+_ENDS = {
+    "stage_finished": "computed",
+    "stage_cached": "cached",
+    "stage_failed": "failed",
+    "stage_skipped": "skipped",
+    "stage_not_run": "not run",
+}
+
+
+class DataSetLines:
+    """Puts events into words: one line for each of many data sets, when all of its stage runs have ended."""
+
+    def __init__(self) -> None:
+        self._left: Counter[str] = Counter()
+        self._ended: dict[str, Counter[str]] = {}
+        self._seconds: Counter[str] = Counter()
+
+    def words(self, event: Event, *, colored: bool = False) -> str | None:
+        """Return what to print of an event, or None."""
+        data: dict[str, Any] = event.data
+        if event.kind == "run_started" and len(data.get("data_sets", ())) > FEW:
+            self._left.update(data["data_sets"])
+        name = data.get("dataset")
+        if name is None or name not in self._left:
+            return sentence(event, colored=colored)
+        line = self._count(name, event) if event.kind in _ENDS else None
+        if event.kind in ("stage_failed", "stage_retried", "damaged"):
+            return "\n".join(filter(None, (sentence(event), line)))
+        return line
+
+    def _count(self, name: str, event: Event) -> str | None:
+        ended = self._ended.setdefault(name, Counter())
+        ended[_ENDS[event.kind]] += 1
+        if event.kind == "stage_finished":
+            self._seconds[name] += event.data["seconds"]
+        if ended.total() < self._left[name]:
+            return None
+        if ended["cached"] == ended.total():
+            return f"{name}: unchanged"
+        counts = ", ".join(f"{count} {state}" for state, count in sorted(ended.items(), key=_worst_first))
+        took = f" in {format_seconds(self._seconds[name])}" if self._seconds[name] else ""
+        return f"{name}: {'failed' if ended['failed'] else 'done'}{took} ({counts})"
+
+
+def _worst_first(state: tuple[str, int]) -> int:
+    return ("failed", "skipped", "not run", "computed", "cached").index(state[0])
+
+
 class PlainDisplay(Display):
     """Writes a line per event to a stream, standard error by default."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
+        self._lines = DataSetLines()
         self._compiling: set[str] = set()
 
     def handle(self, event: Event) -> None:
@@ -159,7 +228,7 @@ class PlainDisplay(Display):
             if event.data["stage"] in self._compiling or not event.data["kernel"]:
                 return
             self._compiling.add(event.data["stage"])
-        text = sentence(event)
+        text = self._lines.words(event)
         if text is None:
             return
         stamp = time.strftime("%H:%M:%S", time.localtime(event.time))
@@ -174,3 +243,5 @@ class ProblemDisplay(PlainDisplay):
         """Write the event if it is a problem."""
         if event.kind in PROBLEMS:
             super().handle(event)
+        elif event.kind == "run_started":
+            self._lines.words(event)

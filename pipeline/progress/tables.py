@@ -24,7 +24,11 @@ def text_table(rows: Sequence[Sequence[str]], *, right: Collection[int] = ()) ->
     return lines
 
 
-MAX_LINES = 40  # of the table in a terminal; what went as before is left out first
+FEW = 20
+"""Data sets up to which a table has them all; of more it has those that did not go well."""
+
+MAX_LINES = 40
+"""Of a table in a terminal."""
 
 NOT_WELL = ("failed", "interrupted", "skipped")
 """States that stand before all others, the worst first."""
@@ -36,13 +40,13 @@ def severity(state: str) -> int:
 
 
 def data_set_lines(rows: Sequence[Mapping[str, Any]], *, colored: bool = False) -> list[str]:
-    """Write the rows for a terminal: what failed first, and of many only some of what went as before."""
+    """Write the rows for a terminal: what failed first, and of many nothing else."""
     there = [row for row in rows if row["state"] != "left out"]
     shown = sorted(there, key=lambda row: severity(row["state"]))
-    if len(shown) > MAX_LINES:
-        shown = [row for row in shown if row["state"] != "unchanged" or row["change"]][:MAX_LINES]
+    if len(shown) > FEW:
+        shown = [row for row in shown if row["state"] in NOT_WELL][:MAX_LINES]
     header = ("data set", "state", "stage runs", "vertices", "edges", "time", "")
-    lines = text_table([header, *map(_cells, shown)], right=(3, 4, 5))
+    lines = text_table([header, *map(_cells, shown)], right=(3, 4, 5)) if shown else []
     if colored:
         failed = sum(row["state"] == "failed" for row in shown)
         lines[1 : 1 + failed] = [click.style(line, fg="red") for line in lines[1 : 1 + failed]]

@@ -11,12 +11,12 @@ import click
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.events import (
+    DataSetLines,
     Display,
     Event,
     JsonDisplay,
     PlainDisplay,
     ProblemDisplay,
-    sentence,
 )
 from gravel.pipeline.progress.rates import Pace, describe_pace
 
@@ -47,6 +47,7 @@ class TerminalDisplay(Display):
         self._ended = 0
         self._cached = 0
         self._live: Live | None = None
+        self._lines = DataSetLines()
 
     def handle(self, event: Event) -> None:
         """Show an event."""
@@ -75,7 +76,7 @@ class TerminalDisplay(Display):
                 self._running.pop(key, None)
             case "run_finished":
                 self.close()
-        text = sentence(event, colored=True)
+        text = self._lines.words(event, colored=True)
         if text is None or (event.kind == "stage_cached" and self._cached > _SHOWN_CACHED):
             return
         failed = event.kind == "run_finished" and data["state"] == "failed"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.records.event_log import follow, is_record, read_log
-from gravel.pipeline.records.record import BEFORE_STAGES, FORMAT, is_newer, log_name
+from gravel.pipeline.records.record import BEFORE_STAGES, EXPORT_SUFFIX, FORMAT, is_newer, log_name
 from gravel.pipeline.store.folder import LOGS, PAGE, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.opening import MAX_RECORD_BYTES, open_file, read_whole, stated
 from gravel.pipeline.store.sharing import is_own
@@ -101,34 +101,37 @@ def still_runs(record: dict[str, Json]) -> bool:
     return any(name in words for name in (b"python", b"gravel", b"pytest"))
 
 
-def run_folders(root: Path) -> list[Path]:
-    """Return the folders of all runs, the newest first."""
+def run_folders(root: Path, *, exports: bool = False) -> list[Path]:
+    """Return the folders of all runs, the newest first; those of exports only if they are asked for."""
     folder = root / RUNS
     written: dict[str, int] = {}
     with suppress(OSError):
         for name in os.listdir(folder):  # noqa: PTH208 (names are all that is wanted)
+            if name.endswith(EXPORT_SUFFIX) and not exports:
+                continue
             with suppress(OSError):
                 written[name] = os.stat(f"{folder}/{name}/{RUN_RECORD}").st_mtime_ns  # noqa: PTH116
     return [folder / name for name in sorted(written, key=written.__getitem__, reverse=True)]
 
 
-def list_runs(root: Path) -> list[dict[str, Json]]:
-    """Return the records of all runs, the newest first."""
-    return [record for folder in run_folders(root) if (record := read_run(folder)) is not None]
+def list_runs(root: Path, *, exports: bool = False) -> list[dict[str, Json]]:
+    """Return the records of all runs, the newest first; those of exports only if they are asked for."""
+    folders = run_folders(root, exports=exports)
+    return [record for folder in folders if (record := read_run(folder)) is not None]
 
 
 def find_run(root: Path, name: str | None) -> tuple[Path, dict[str, Json]]:
     """Find a run by its id or the only id that holds `name`; without a name, or with `last`, the newest.
 
-    Raises RequestError if there is none or the name fits several.
+    One of an export is found by its id. Raises RequestError if there is none or the name fits several.
     """
     folders = run_folders(root)
-    if not folders:
-        raise RequestError(f"no run is on record in {root}", hint="start one with: gravel run FILE")
     if name is None or name == "last":
+        if not folders:
+            raise RequestError(f"no run is on record in {root}", hint="start one with: gravel run FILE")
         chosen = folders[:1]
     else:
-        exact = [folder for folder in folders if folder.name == name]
+        exact = [folder for folder in run_folders(root, exports=True) if folder.name == name]
         chosen = exact or [folder for folder in folders if name in folder.name]
     if len(chosen) != 1:
         found = f"{len(chosen)} runs fit {name!r}" if chosen else f"there is no run {name!r}"
@@ -206,6 +209,19 @@ def last_failures(root: Path, workflow: str | Path) -> Failures:
         keys = tuple(stage["key"] for stage in record["stages"] if stage["state"] == "failed")
         return Failures(record["run"], keys, record["workflow"]["parameters"])
     raise RequestError(f"no run of {workflow} is on record in {root}", hint="leave --failed out")
+
+
+def last_failed_recipes(root: Path, workflow: Path) -> dict[str, str]:
+    """Map the recipes that failed in the last run of a workflow file to what went wrong."""
+    for folder in run_folders(root):
+        record = read_run(folder)
+        if record is not None and is_of(record["workflow"], workflow):
+            return {
+                stage["recipe"]: f"failed in {record['run']}: {stage['error']}"
+                for stage in record["stages"]
+                if stage["state"] == "failed" and stage["recipe"]
+            }
+    return {}
 
 
 def is_of(workflow: Mapping[str, Json], path: Path) -> bool:

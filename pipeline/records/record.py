@@ -2,10 +2,12 @@
 
 `run.json` is written when the run starts and when it ends; `events.jsonl` beside it gets a line for each
 stage run that changes (`gravel.pipeline.records.event_log`), and whoever reads the record of a run that goes
-on reads both. `run.json` holds: `format`, `run`, `state` (running, done, failed, interrupted), `pid` and
-`host`, `started` and `ended` (ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute
-file, parameters, matrix), `machine`, `options`, `cluster`, `report` (path or null), `stages` (see
-`StageRecord`), `spans` (of a run with --profile: see `gravel.pipeline.records.profile`), `datasets` (see
+on reads both. `run.json` holds: `format`, `run`, `kind` (run, or export: what was computed to be written to
+files), `state` (running, done, failed, interrupted), `pid` and `host`, `started` and `ended` (ISO, local
+time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters, matrix), `machine`,
+`options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `outputs` (the files that results
+were written to: `file`, `entry`, `rows`, `state`, which is written, unchanged or missing, and `problem`),
+`spans` (of a run with --profile: see `gravel.pipeline.records.profile`), `datasets` (see
 `gravel.pipeline.scheduler.data_sets.Row`), `gone` (data sets of the last run that are no more), `trust`
 (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
 fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 """Of the record."""
+
+RUN, EXPORT = "run", "export"
+"""Kinds of runs. Those of exports are no "last run" of their workflow."""
 
 BEFORE_STAGES = b', "stages": ['
 """What comes in the file before the stage runs, which are its largest part; within a text it cannot occur."""
@@ -107,10 +112,15 @@ def _plain(value: Json) -> Json:
     return list(value) if isinstance(value, tuple) else value
 
 
-def new_run_id(workflow: str) -> str:
+EXPORT_SUFFIX = ".export"
+"""Of the ids of runs of exports, so that nothing has to be read to leave them out."""
+
+
+def new_run_id(workflow: str, kind: str = RUN) -> str:
     """Name a run by its start and its workflow; ids sort by time."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", workflow)[:40].strip("-") or "run"
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{os.urandom(2).hex()}"
+    suffix = EXPORT_SUFFIX if kind == EXPORT else ""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{os.urandom(2).hex()}{suffix}"
 
 
 def log_name(key: str) -> str:
@@ -141,10 +151,16 @@ class RunRecord:
     """
 
     def __init__(
-        self, root: Path, outline: Outline, machine: Mapping[str, Json], options: Mapping[str, Json]
+        self,
+        root: Path,
+        outline: Outline,
+        machine: Mapping[str, Json],
+        options: Mapping[str, Json],
+        kind: str = RUN,
     ) -> None:
         self.workflow = dict(outline.workflow)
-        self.run = new_run_id(self.workflow["name"])
+        self.kind = kind
+        self.run = new_run_id(self.workflow["name"], kind)
         self._root, self.folder = root, root / RUNS / self.run
         self.state = "running"
         self.cluster: str | None = None
@@ -155,6 +171,7 @@ class RunRecord:
         self.datasets: list[dict[str, Json]] = []
         self.gone: list[dict[str, Json]] = []
         self.trust: dict[str, Json] = {}
+        self.outputs: list[dict[str, Json]] = []
         self.spans: Sequence[Json] = ()
         self.stages = {stage["key"]: StageRecord(**stage) for stage in outline.stages}
         self._machine = dict(machine)
@@ -190,6 +207,7 @@ class RunRecord:
         return {
             "format": FORMAT,
             "run": self.run,
+            "kind": self.kind,
             "state": self.state,
             "pid": os.getpid(),
             "host": os.uname().nodename,
@@ -204,6 +222,7 @@ class RunRecord:
             "problem": self.problem,
             "datasets": self.datasets,
             "gone": self.gone,
+            "outputs": self.outputs,
             "trust": self.trust,
             "spans": list(self.spans),
             **named([{"recipe": each.recipe, "outputs": each.outputs} for each in self.stages.values()]),

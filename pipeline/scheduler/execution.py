@@ -18,7 +18,7 @@ from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.plan.model import without_unable
 from gravel.pipeline.progress.events import QuietDisplay
 from gravel.pipeline.records.past_runs import last_report, list_runs, still_runs
-from gravel.pipeline.records.record import Outline, RunRecord
+from gravel.pipeline.records.record import EXPORT, RUN, Outline, RunRecord
 from gravel.pipeline.scheduler.data_sets import data_set_rows, gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.machine import decide, without_workers
 from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import FrameType
 
+    from gravel.pipeline.export.tables import Table
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.profile import Spans
     from gravel.pipeline.scheduler.machine import RunEnvironment
@@ -60,11 +61,11 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     environment = decide(options)
     plan = without_unable(plan, environment.backend_of)
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
+    files = _output_files(plan, cache) if options.kind == RUN else []
     environment = without_workers(environment, plan, options, cache)
     facts = machine_facts(environment.backend, devices=environment.devices)
-    record = RunRecord(
-        options.cache_root, outline_of(plan), _machine_record(facts, environment), options.to_json()
-    )
+    machine = _machine_record(facts, environment)
+    record = RunRecord(options.cache_root, outline_of(plan), machine, options.to_json(), options.kind)
     display = options.display or QuietDisplay()
     events = RunEvents(plan, record, display, cache)
     cache.say = lambda message: events.emit("note", message=message)
@@ -73,7 +74,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     sweep(cache)
     _take_start(events.spans, began, options.began)
     try:
-        return _run_to_end(Run(plan, cache, environment, options, events, facts))
+        return _run_to_end(Run(plan, cache, environment, options, events, facts), files)
     finally:
         display.close()
 
@@ -143,7 +144,7 @@ def sweep(cache: Cache) -> None:
     cache.sweep()  # first, since it refuses links to folders that are not to be followed
     left = cache.files.names("scratch")
     if left:
-        alive = {record["run"] for record in list_runs(cache.root) if still_runs(record)}
+        alive = {record["run"] for record in list_runs(cache.root, exports=True) if still_runs(record)}
         for name in left:
             if name not in alive:
                 with suppress(OSError):
@@ -173,8 +174,16 @@ def _process_started() -> float | None:
         return None
 
 
-def _run_to_end(run: Run) -> RunOutcome:
-    """Carry a run out from its first record to its page, under its lease.
+def _output_files(plan: Plan, cache: Cache) -> list[Table]:
+    if not plan.workflow.outputs:
+        return []
+    from gravel.pipeline.export.tables import tables_of_outputs
+
+    return tables_of_outputs(plan, cache.root)
+
+
+def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
+    """Carry a run out from its first record to its page, under its lease; results are written to files.
 
     Raises what its work raises, after the record says so. From a cache that cannot be written what is
     cached is served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
@@ -202,10 +211,14 @@ def _run_to_end(run: Run) -> RunOutcome:
                 run=record.run,
                 workflow=record.workflow["name"],
                 stages=len(record.stages),
+                data_sets=events.data_sets,
                 folder=str(record.folder),
             )
             try:
                 state = _carry_out(run, read_only)
+                if files and state != "interrupted":
+                    with events.spans.take("outputs"):
+                        state = _write_files(run, files, state)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 events.end("failed")
@@ -240,6 +253,43 @@ def _carry_out(run: Run, read_only: ReadOnly | None) -> str:
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
         events.emit("note", message=message)
+    return state
+
+
+def _write_files(run: Run, files: Sequence[Table], state: str) -> str:
+    """Write the files of the results that there are; one that cannot be written fails the run."""
+    from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+
+    record, cache = run.events.record, run.cache
+
+    def outputs(key: str) -> Sequence[str]:
+        stage = record.stages[key]
+        return stage.outputs if stage.state in ("computed", "cached") else ()
+
+    for table in files:
+        there, missing = table.split(outputs)
+        problem, rows, is_new = table.problem(missing), None, False
+        try:
+            if there.parts:
+                written = there.write(cache, outputs)
+                rows, is_new = written.rows, written.is_new
+        except DamagedArtifact as damage:
+            cache.quarantine(damage.artifact_id, damage.reason)
+            problem = f"{damage}; the next run makes both"
+        except GravelError as error:
+            problem = str(error)
+        done = "missing" if rows is None else "written" if is_new else "unchanged"
+        each = {
+            "file": str(table.path),
+            "entry": table.entry,
+            "rows": rows,
+            "state": done,
+            "problem": problem,
+        }
+        record.outputs.append(each)
+        if problem and not missing:
+            state = "failed"
+    run.events.emit("outputs", outputs=record.outputs)
     return state
 
 
@@ -307,6 +357,8 @@ def _page(events: RunEvents, cache: Cache) -> str | None:
     A run that was killed before its page leaves it to the next one.
     """
     record = events.record
+    if record.kind == EXPORT:
+        return None
     recipes = {stage.recipe for stage in record.stages.values() if stage.recipe}
     last = last_report(cache.root, str(record.workflow["path"]), recipes)
     if last is not None and not record.count("computed") and not events.failures:

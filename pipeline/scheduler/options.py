@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.records.record import RUN
+
 if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Display
     from gravel.pipeline.records.record import RunRecord
@@ -26,7 +28,7 @@ class RunOptions:
     between stages, on each host; `workers` is the number of local workers; `tls` the certificates for an
     existing cluster that asks for them; with `trust_remote` recipes of others count whoever signed them;
     `profile` has each stage run say what its time went into; `began` is when the process was given its one
-    command, in seconds since the epoch, if it was.
+    command, in seconds since the epoch, if it was. `kind` is that of the run's record.
     """
 
     cache_root: Path
@@ -43,6 +45,7 @@ class RunOptions:
     trust_remote: bool = False
     profile: bool = False
     began: float | None = None
+    kind: str = RUN
 
     def to_json(self) -> dict[str, Json]:
         """Return the options for the run's record."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.store.failures import explain
+from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.urls import hidden_in_text
 
 if TYPE_CHECKING:
@@ -47,6 +49,12 @@ class RunEvents:
         record.spans = self.spans.taken
         self._host = socket.gethostname()
         self._plan = plan
+        self._data_sets = {
+            key: to_text(run.coordinates[axis])
+            for axis in plan.workflow.datasets
+            for key, run in plan.runs.items()
+            if axis in run.coordinates
+        }
         self.last_ended = 0.0
         """When the last stage run ended so far, in seconds since the epoch."""
         self.open: Callable[[str], object] = cache.open
@@ -58,8 +66,15 @@ class RunEvents:
             if run.repeats is not None:
                 self._repetitions.setdefault(run.repeats, [run.repeats]).append(key)
 
+    @property
+    def data_sets(self) -> dict[str, int]:
+        """How many stage runs each data set has."""
+        return Counter(self._data_sets.values())
+
     def emit(self, kind: str, **data: Any) -> None:
         """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
+        if (name := self._data_sets.get(data.get("stage", ""))) is not None:
+            data["dataset"] = name
         try:
             shown = {
                 name: hidden_in_text(value) if isinstance(value, str) else value
@@ -137,7 +152,7 @@ class RunEvents:
         """Report what a stage had to say of its result, each time that the result is used."""
         self._stage(node).remarks = tuple(remarks)
         for remark in remarks:
-            self.emit("note", message=f"{node.key}: {remark}")
+            self.emit("note", stage=node.key, message=f"{node.key}: {remark}")
 
     def explain(self, node: Node) -> list[str]:
         """Say why a node is not cached."""

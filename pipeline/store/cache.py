@@ -19,7 +19,15 @@ from gravel.pipeline.store.checkpoints import FOLDER as UNFINISHED
 from gravel.pipeline.store.descriptors import NoFolder, enter
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import Draft
-from gravel.pipeline.store.folder import ARTIFACTS, DATA, DIGESTS, LEASES, RESOLVED, CacheFolder
+from gravel.pipeline.store.folder import (
+    ARTIFACTS,
+    DATA,
+    DIGESTS,
+    EXPORTED,
+    LEASES,
+    RESOLVED,
+    CacheFolder,
+)
 from gravel.pipeline.store.leases import Lease, holder, remove_dead_locks, take_lease
 from gravel.pipeline.store.location import linked_url
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord, seal
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
 FOLDERS = ("recipes", "artifacts", "data", "locks", "leases", "runs", "scratch", "quarantine", "digests")
 """The folders that every run uses; others are made when something is written into them."""
 
-TEMPORARY = (*RECIPE_FOLDERS, ARTIFACTS, DATA, LEASES, DIGESTS, RESOLVED, UNFINISHED)
+TEMPORARY = (*RECIPE_FOLDERS, ARTIFACTS, DATA, LEASES, DIGESTS, RESOLVED, EXPORTED, UNFINISHED)
 """Folders in which files are written beside their name."""
 
 

@@ -4,7 +4,7 @@ Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uu
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
 `gravel.pipeline.store.acceptance`), `downloads/` (`gravel.pipeline.datasets.downloads`), `runs/<run>/`,
 `unfinished/` (`gravel.pipeline.store.checkpoints`), and memos that are safe to delete: `digests/`,
-`resolved/`. Other rooms name them by the constants and functions here.
+`resolved/`, `exported/`. Other rooms name them by the constants and functions here.
 
 A record is created atomically and after everything that it points to, so whatever dies, a record never leads
 to half an artifact.
@@ -41,7 +41,8 @@ from gravel.pipeline.store.records import (
 T = TypeVar("T")
 
 RUNS, ARTIFACTS, DATA, LEASES = "runs", "artifacts", "data", "leases"
-DIGESTS, RESOLVED, SCRATCH, SCHEDULES = "digests", "resolved", "scratch", "schedules"
+DIGESTS, RESOLVED, EXPORTED = "digests", "resolved", "exported"
+SCRATCH, SCHEDULES = "scratch", "schedules"
 LOCK_FOLDERS = ("locks", "downloads/parts")
 QUARANTINES = ("quarantine", "downloads/quarantine")
 
@@ -72,6 +73,11 @@ def data_path(name: str) -> str:
 def resolved_path(name: str) -> str:
     """Return the memo of source ids that were looked up in an artifact."""
     return f"{RESOLVED}/{name}.json"
+
+
+def exported_path(name: str) -> str:
+    """Return the memo of the results that were written to a file."""
+    return f"{EXPORTED}/{name}.json"
 
 
 def say_on_stderr(message: str) -> None:

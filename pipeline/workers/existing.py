@@ -20,8 +20,8 @@ from gravel.pipeline.workers.dask_cluster import SAME, DaskCluster
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.pipeline.workers.security import Tls, encrypted, security
 
-CONNECT_LIMIT = 15
-"""Seconds to reach the scheduler."""
+CONNECT_LIMIT = 10
+"""Seconds to reach the scheduler; one that refuses is not asked again."""
 
 SEEN_LIMIT = 5.0
 """Seconds until a file that a worker wrote must be seen here: network file systems remember what was not."""
@@ -65,6 +65,18 @@ def worker_facts(marker: str) -> dict[str, Any]:
     }
 
 
+def _reach(address: str) -> None:
+    """Raise OSError where nothing listens, or who listens says nothing: Dask would wait for a minute.
+
+    A scheduler greets whoever connects, but with TLS.
+    """
+    parts = urlsplit(address)
+    if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
+        with socket.create_connection((parts.hostname, parts.port), CONNECT_LIMIT) as probe:
+            if parts.scheme == "tcp":
+                probe.recv(1)
+
+
 def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> DaskCluster:
     """Connect to a scheduler; raises RequestError if it cannot be used, which nothing has run on then.
 
@@ -89,6 +101,7 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
     if chosen is not None:
         options["security"] = chosen
     try:
+        _reach(address)
         with warnings.catch_warnings():
             # Versions are compared below, and what differs is refused.
             warnings.simplefilter("ignore", VersionMismatchWarning)

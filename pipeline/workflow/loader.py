@@ -17,6 +17,7 @@ from gravel.pipeline.workflow.entries import Draft, Named
 from gravel.pipeline.workflow.model import Choice, EntryOutput, StageEntry, Variant, Workflow, count_choices
 from gravel.pipeline.workflow.nesting import Reader
 from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text, scalars
+from gravel.pipeline.workflow.outputs import read_outputs
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.validation import validate
 from gravel.pipeline.workflow.values import MAX_RUNS, MAX_VALUES, Scope, references
@@ -149,6 +150,7 @@ def read_workflow(
     scope, drafts = reader.main(source, path)
     entries = _entries(drafts, reader.names, faults)
     name, about = _text(scope, "workflow", path.stem), _text(scope, "about", "")
+    outputs = read_outputs(scope, [draft.entry.name for draft in drafts])
     faults.raise_if_any()
     values = scope.values
     return Workflow(
@@ -160,6 +162,7 @@ def read_workflow(
         stages=entries,
         combinations=tuple(values.combinations),
         datasets=values.datasets,
+        outputs=outputs,
     )
 
 

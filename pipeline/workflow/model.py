@@ -161,6 +161,15 @@ class DataSet:
 
 
 @dataclass(frozen=True)
+class OutputFile:
+    """A file, or with axes in braces several, that the results of an entry are written to after each run."""
+
+    entry: str
+    name: str
+    place: Location
+
+
+@dataclass(frozen=True)
 class Workflow:
     """A workflow: parameters with their final values, matrix axes with theirs, entries in order of need.
 
@@ -177,3 +186,4 @@ class Workflow:
     stages: Mapping[str, StageEntry]
     combinations: tuple[Combinations, ...] = ()
     datasets: Mapping[str, Mapping[str, DataSet]] = field(default_factory=dict)
+    outputs: tuple[OutputFile, ...] = ()

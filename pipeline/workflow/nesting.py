@@ -28,6 +28,7 @@ SECTIONS = {
     "datasets": "the axis `dataset`: files, a glob, URLs or a catalogue, each run through the same stages",
     "plugins": "Python files with stages of your own, by their paths from this file's folder",
     "stages": "the entries: which stage, from which inputs, with which parameters",
+    "outputs": "files that results are written to after each run, by entry: 'out/{dataset}.{stage}.parquet'",
 }
 """The keys of a workflow file."""
 

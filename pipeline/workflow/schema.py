@@ -83,6 +83,10 @@ def workflow_schema(stages: Mapping[str, Stage]) -> Schema:
         "datasets": _datasets(),
         "plugins": {"type": ["array", "null"], "items": {"type": "string", "pattern": "\\.py$"}},
         "stages": {"type": "object", "minProperties": 1, "additionalProperties": entry, **_NAMES},
+        "outputs": {
+            "type": ["object", "null"],
+            "additionalProperties": _any(_SOME_TEXT, _list_of(_SOME_TEXT)),
+        },
     }
     about = "Stages from a raw edge list to a verified, reported traversal."
     return {

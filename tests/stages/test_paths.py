@@ -104,7 +104,7 @@ def test_exports():
     rows = [
         row
         for batch in columns.batches()
-        for row in zip(*(batch[name] for name in columns.dtypes), strict=True)
+        for row in zip(*(numpy.ma.getdata(batch[name]) for name in columns.dtypes), strict=True)
     ]
     expected = []
     for i, (source, target) in enumerate(zip(found.source, found.target, strict=True)):

@@ -46,13 +46,14 @@ def test_distances_and_components_equal_scipys(path: Path, tmp_path: Path):
     assert gravel("export", str(workflow), "bfs", *common, *inline, "--to", str(target)) == 0
     table = pyarrow.parquet.read_table(target).to_pydict()
     assert set(table["source"]) == {source}
-    distance = dict(zip(table["vertex"], table["distance"], strict=True))
+    hops = (-1 if each is None else each for each in table["distance"])
+    distance = dict(zip(table["vertex"], hops, strict=True))
     assert distance == graph.distances(source)
     for vertex, predecessor in zip(table["vertex"], table["predecessor"], strict=True):
         if distance[vertex] > 0:
             assert distance[predecessor] == distance[vertex] - 1
         else:
-            assert predecessor == -1
+            assert predecessor is None
 
     target = tmp_path / "parts.parquet"
     assert gravel("export", str(workflow), "parts", *common, *inline, "--to", str(target)) == 0

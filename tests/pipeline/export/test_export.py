@@ -47,12 +47,33 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_bfs_columns(target: Path, batch_rows: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(gravel.pipeline.export.columns, "BATCH_ROWS", batch_rows)
     write_file(columns_of(bfs(), GAPS), target)
-    big = 1 << 40
+    big, none = 1 << 40, -1 if target.suffix == ".npz" else None
     assert read(target) == {
         "source": [big] * 3 + [3] * 3,
         "vertex": [3, 7, big] * 2,
-        "distance": [-1, 1, 0, 0, -1, -1],
-        "predecessor": [-1, big, -1, -1, -1, -1],
+        "distance": [none, 1, 0, 0, none, none],
+        "predecessor": [none, big, none, none, none, none],
+    }
+
+
+def test_lengths_of_paths(target: Path):
+    distance = numpy.array([[0.0, 2.5, numpy.inf]])
+    one = Traversal(algorithm="sssp", sources=numpy.array([0]), distance=distance, vertex_count=3)
+    write_file(columns_of(one, GAPS), target)
+    assert read(target)["distance"] == [0.0, 2.5, numpy.inf if target.suffix == ".npz" else None]
+
+
+def test_an_id_of_minus_one_is_an_id(target: Path):
+    ids = VertexIds(ids=numpy.array([-1, 7]), vertex_count=2)
+    arrays = {"distance": numpy.array([[0, 1]]), "predecessor": numpy.array([[-1, 0]])}
+    one = Traversal(algorithm="bfs", sources=numpy.array([0]), vertex_count=2, **arrays)
+    write_file(columns_of(one, ids), target)
+    none = -1 if target.suffix == ".npz" else None
+    assert read(target) == {
+        "source": [-1] * 2,
+        "vertex": [-1, 7],
+        "distance": [0, 1],
+        "predecessor": [none, -1],
     }
 
 
@@ -60,7 +81,11 @@ def test_distance_alone_and_consecutive_ids(target: Path):
     distance = numpy.array([[1, 0, -1]], numpy.int32)
     one = Traversal(algorithm="bfs", sources=numpy.array([1]), distance=distance, vertex_count=3)
     write_file(columns_of(one, FROM_ONE), target)
-    assert read(target) == {"source": [2, 2, 2], "vertex": [1, 2, 3], "distance": [1, 0, -1]}
+    assert read(target) == {
+        "source": [2, 2, 2],
+        "vertex": [1, 2, 3],
+        "distance": [1, 0, None if target.suffix != ".npz" else -1],
+    }
 
 
 def test_components(target: Path):
@@ -96,16 +121,23 @@ def test_measurement(target: Path):
     one = Measurement(**about, prepare_milliseconds=0.0, searches=searches)
     write_file(columns_of(one, FROM_ONE), target)
     written = read(target)
-    assert written["source"] == [2, -1]
+    assert written["source"] == [2, -1 if target.suffix == ".npz" else None]
     assert written["milliseconds"] == [2.5, 2.5]
 
 
-def test_unknown_ending_and_folder_are_refused_before_anything_is_written(tmp_path: Path):
+def test_an_unknown_ending_and_a_folder_are_refused_before_anything_is_written(tmp_path: Path):
     with pytest.raises(RequestError, match="format"):
         write_file(columns_of(bfs(), GAPS), tmp_path / "out.xlsx")
-    with pytest.raises(RequestError, match="does not exist"):
-        write_file(columns_of(bfs(), GAPS), tmp_path / "no" / "out.csv")
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out.csv").mkdir()
+    with pytest.raises(RequestError, match="is a folder"):
+        write_file(columns_of(bfs(), GAPS), tmp_path / "out.csv")
+    assert list(tmp_path.iterdir()) == [tmp_path / "out.csv"]
+
+
+def test_folders_are_made(tmp_path: Path):
+    assert write_file(columns_of(bfs(), GAPS), tmp_path / "a" / "b" / "out.csv")
+    assert not write_file(columns_of(bfs(), GAPS), tmp_path / "a" / "b" / "out.csv")
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-from gravel.pipeline.workers.existing import refuse_other_versions
+from gravel.pipeline.workers.existing import connect, refuse_other_versions
 from gravel.pipeline.workers.security import Tls, security, tls_of
 from tests import forked
 from tests.kernels.tree_copy import TreeCopy
@@ -191,6 +192,20 @@ def test_a_stage_of_an_inline_run_is_stopped_too(tmp_path: Path, aside: bool) ->
     assert time.monotonic() - began < 20
     assert states(outcomes[0]) == {"a": "computed", "slow": "failed", "rests": "skipped", "other": "computed"}
     assert "its time limit of 0.3 s" in outcomes[0].record["stages"][1]["error"]
+
+
+def test_who_refuses_or_says_nothing_is_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        for listens, why in ((False, "ConnectionRefusedError"), (True, "TimeoutError")):
+            if listens:
+                silent.listen()
+            began = time.monotonic()
+            with pytest.raises(RequestError, match=rf"no Dask scheduler answers at .* \({why}\)"):
+                connect("run", f"tcp://127.0.0.1:{port}", tmp_path)
+            assert time.monotonic() - began < 10
 
 
 def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(

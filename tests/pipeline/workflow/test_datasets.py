@@ -378,3 +378,13 @@ def test_stand_ins_are_generated_graphs_in_the_place_of_files(home: Path) -> Non
     (home / "known.yaml").write_text("datasets: {far: {stand_in: 3}}\n")
     with pytest.raises(WorkflowError, match="one generator"):
         axis("known.yaml")
+
+
+def test_a_new_data_set_is_compared_with_nothing(home: Path) -> None:
+    (home / "w.yaml").write_text(f"datasets: graphs/*.txt{STAGES}")
+    run()
+    (home / "graphs" / "new.txt").write_text("7 8\n8 9\n")
+    planned = gravel("plan", "w.yaml").stdout
+    line = next(line for line in planned.splitlines() if "edges[dataset=new]" in line)
+    assert "not computed before" in line
+    assert "most similar" not in planned

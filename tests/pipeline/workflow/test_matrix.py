@@ -117,7 +117,7 @@ stages:
 """
     plan = plan_of(tmp_path, text)
     assert list(plan.runs) == ["edges", "graph", "other[seed=2]"]
-    assert plan.runs["edges"].aliases == ("again", "other[seed=1]")
+    assert list(plan.runs["edges"].aliases) == ["again", "other[seed=1]"]
     assert plan.runs["edges"].keep is True
     assert plan.find("same") is plan.runs["graph"]
     assert build_plan(plan.workflow, only=["same"]).wanted == {"graph"}

@@ -64,7 +64,7 @@ def test_equal_runs_of_two_uses_are_one(nested: Path) -> None:
     text = "stages:\n  one: {use: prepare.yaml, only: graph}\n  two: {use: ./prepare.yaml, only: graph}\n"
     plan = plan_of(nested, text)
     assert list(plan.runs) == ["one.edges", "one.graph"]
-    assert plan.runs["one.graph"].aliases == ("two.graph",)
+    assert list(plan.runs["one.graph"].aliases) == ["two.graph"]
 
 
 def test_files_count_from_the_workflow_that_names_them(tmp_path, monkeypatch) -> None:
