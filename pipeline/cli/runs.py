@@ -70,7 +70,7 @@ def command(
 
 
 def _fitting(table: list[list[str]]) -> list[str]:
-    """Write a table for the terminal: in a narrow one without the page, and with less of what was computed."""
+    """Write a table for the terminal: in a narrow one without the page, and with shorter cells."""
     lines = text_table(table, right=(3,))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
     if not width or max(map(len, lines)) <= width:
