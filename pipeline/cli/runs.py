@@ -66,13 +66,13 @@ def command(
         head = [row["run"], row["workflow"] or "-", row["state"], format_seconds(row["seconds"])]
         verified = {True: "yes", False: "FAILED", None: "-"}[row["verified"]]
         table.append([*head, _computed(record), verified, _page_text(row["report"])])
-    click.echo("\n".join(_fitting(table)))
-
-
-def _fitting(table: list[list[str]]) -> list[str]:
-    """Write a table for the terminal: in a narrow one without the page, and with shorter cells."""
-    lines = text_table(table, right=(3,))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    click.echo("\n".join(fitting(table, width)))
+
+
+def fitting(table: list[list[str]], width: int) -> list[str]:
+    """Write the table of runs: in a narrow terminal without the page and with shorter cells; 0 is wide."""
+    lines = text_table(table, right=(3,))
     if not width or max(map(len, lines)) <= width:
         return lines
     rows = [row[:-1] for row in table]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.cli.runs import _fitting
+from gravel.pipeline.cli.runs import fitting
 from gravel.pipeline.core.errors import RequestError
 from tests.pipeline.tiny_stages import ADD, MAKE, MEASURE, count
 
@@ -229,7 +227,7 @@ def test_a_measurement_is_repeated_without_what_it_rests_on(file: Path) -> None:
     assert [count(marks, value) for value in (1, 5, 7)] == [1, 6, 1]
 
 
-def test_runs_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_fit_a_narrow_terminal() -> None:
     rows = [
         ["RUN", "WORKFLOW", "STATE", "TOOK", "COMPUTED", "VERIFIED", "PAGE"],
         [
@@ -242,9 +240,7 @@ def test_runs_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
             "p",
         ],
     ]
-    assert len(_fitting(rows)[1]) > 120
-    monkeypatch.setattr("sys.stdout", SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
-    head, line = _fitting(rows)
+    assert len(fitting(rows, 0)[1]) > 120
+    head, line = fitting(rows, 80)
     assert max(len(head), len(line)) == 80
     assert line.endswith("…  FAILED")
