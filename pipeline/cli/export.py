@@ -77,8 +77,8 @@ def command(
 
     A BFS has the columns source, vertex, distance and predecessor. Components have vertex and component,
     which is the smallest id of the component. A vertex that is not reached has no distance and no
-    predecessor. These are null, or an empty field in CSV. In npz they are -1, inf among decimals, and an empty
-    text among ids.
+    predecessor. These are null, or an empty field in CSV. In npz they are -1, inf among decimals, and an
+    empty text among ids.
 
     Exit code 1: a result is missing; the others are written.
     """
