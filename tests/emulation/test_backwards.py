@@ -18,9 +18,9 @@ from tests.emulation import (
     test_persistent_rows,
     test_ranks_encoded,
 )
-from tests.kernels.backwards import registered
 from tests.kernels.conformance import csr_of
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.layouts.backwards import registered
 from tests.zoo import scipy_components
 
 pytestmark = test_bfs_rows.pytestmark

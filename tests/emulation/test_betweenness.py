@@ -13,7 +13,7 @@ from gravel.kernels.betweenness.sums import arranged, betweenness
 from gravel.kernels.distances import in_step
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import held, on_device
-from tests.kernels.test_many_sources import ascending, random_rows
+from tests.kernels.distances.test_many import ascending, random_rows
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -9,9 +9,9 @@ import pytest
 from gravel.kernels.bfs import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels, strict_cupy
+from tests.kernels.bfs.test_encoded import TUNINGS
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_bfs_rows import TUNINGS
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -15,7 +15,7 @@ from gravel.kernels.distances.bounds import GOALS, Bounds
 from gravel.kernels.distances.bounds_cuda import BoundsOnDevice
 from tests.emulation import strict_cupy, whole_graph
 from tests.emulation.strict_cupy import on_device
-from tests.kernels.test_many_sources import ascending, random_rows
+from tests.kernels.distances.test_many import ascending, random_rows
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -14,7 +14,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.stage import Machine
 from tests.emulation import strict_cupy
-from tests.kernels.test_many_sources import random_rows
+from tests.kernels.distances.test_many import random_rows
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -15,7 +15,7 @@ from gravel.kernels.order.community import within as on_cpu_within
 from gravel.kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
 from gravel.kernels.order.community_tree import aggregate, contracted
 from tests.emulation import strict_cupy
-from tests.kernels.test_community import planted, with_hub
+from tests.kernels.order.test_community import planted, with_hub
 from tests.parameters import slow_among
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

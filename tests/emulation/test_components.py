@@ -16,8 +16,8 @@ from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.emulation.kernel_library import Launch, library
+from tests.kernels.components.test_afforest import graph_of
 from tests.kernels.cuda_case import ZOO, fast_csr, names
-from tests.kernels.test_cuda_components import graph_of
 from tests.zoo import scipy_components
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

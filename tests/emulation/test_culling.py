@@ -9,7 +9,7 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
+from tests.kernels.bfs.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -13,7 +13,7 @@ from gravel.kernels.layouts.layout import columns_as_rows
 from tests.emulation import strict_cupy
 from tests.emulation.test_many_sources_encoded import encoded
 from tests.emulation.test_multi_source import on_cpu as on_cpu
-from tests.kernels.test_many_sources import encodable, random_rows, scipy_all
+from tests.kernels.distances.test_many import encodable, random_rows, scipy_all
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -14,7 +14,7 @@ from gravel.kernels.partition import choose_threshold, partition
 from gravel.kernels.partition.distributor import EdgeSource, distribute_program
 from gravel.kernels.partition.distributor import cuda as on_gpu
 from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.kernels.test_distributor import SOURCES, assert_same, whole_rows
+from tests.kernels.partition.test_distributor import SOURCES, assert_same, whole_rows
 
 BLOCK = 64
 

@@ -57,7 +57,7 @@ def units_of(kernels: WarpKernels, arguments: tuple[Any, ...], rows: int) -> tup
 
 
 def visits(layout: str, vertex: str) -> WarpKernels:
-    return WarpKernels("tests/kernels/visit.cu", LAYOUT=layout, VERTEX=vertex)
+    return WarpKernels("tests/kernels/layouts/visit.cu", LAYOUT=layout, VERTEX=vertex)
 
 
 def visited(layout: str, vertex: str, arguments: tuple[Any, ...], rows: int) -> tuple[Any, Any]:
@@ -175,7 +175,7 @@ def test_varint_rows_come_back_by_warps_blocks_and_lanes(vertex: str, long_row: 
     kernels.run("read_rows", byte_offsets, stream, offsets, *dealt(byte_offsets), U32, again, faults)
     assert numpy.array_equal(again, columns)
     again[:] = 0
-    serial = WarpKernels("tests/kernels/read_rows_serially.cu", VERTEX=vertex)
+    serial = WarpKernels("tests/kernels/layouts/read_rows_serially.cu", VERTEX=vertex)
     serial.run("read_rows_serially", byte_offsets, stream, offsets, rows, U32, again, faults)
     assert numpy.array_equal(again, columns)
     assert int(faults[0]) == NONE

@@ -16,7 +16,7 @@ from gravel.kernels.distances.sizes import independent_bytes
 from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import held, on_device
-from tests.kernels.test_many_sources import ascending, check, random_rows
+from tests.kernels.distances.test_many import ascending, check, random_rows
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

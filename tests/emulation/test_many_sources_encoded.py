@@ -12,7 +12,7 @@ from gravel.kernels.distances.many import aggregate_rows
 from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
-from tests.kernels.test_many_sources import check, encodable, random_rows
+from tests.kernels.distances.test_many import check, encodable, random_rows
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -18,7 +18,7 @@ from gravel.kernels.layouts.parts import LINE
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.test_many_sources_encoded import encoded, star
-from tests.kernels.test_many_sources import check, encodable, random_rows
+from tests.kernels.distances.test_many import check, encodable, random_rows
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

@@ -12,9 +12,9 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda import kernel_rows, multi_source
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.kernels.bfs.test_multi_source import check_batch
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_multi_source import check_batch
 from tests.zoo import ZooGraph
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

@@ -21,8 +21,8 @@ from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.encoded_case import encode_rank
-from tests.kernels.test_partition_search import GROUPED, OPTIONS
+from tests.kernels.partition.encoded_case import encode_rank
+from tests.kernels.partition.test_search import GROUPED, OPTIONS
 from tests.zoo import zoo
 
 BY_NAME = {graph.name: graph for graph in zoo()}

@@ -16,7 +16,7 @@ from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from tests.directions import without_nn
 from tests.emulation import fake_cupy, kernel_library
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
-from tests.kernels.test_partition_search import OPTIONS
+from tests.kernels.partition.test_search import OPTIONS
 from tests.parameters import slow_among
 from tests.trees import check_tree
 from tests.zoo import ZooGraph, zoo

@@ -21,7 +21,7 @@ from gravel.stages.traverse import traverse
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_partition_components import shuffled_path
+from tests.kernels.partition.test_components import shuffled_path
 from tests.parameters import slow_among
 from tests.stages.test_partitioned import split
 from tests.zoo import scipy_components, zoo

@@ -12,7 +12,7 @@ from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import prepare
 from gravel.kernels.point_to_point.cuda import bytes_of_pair
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
+from tests.kernels.point_to_point.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted
 from tests.parameters import slow_among
 

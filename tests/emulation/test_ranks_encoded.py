@@ -18,7 +18,7 @@ from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_partition_encoded import encoded
+from tests.kernels.partition.test_encoded import encoded
 from tests.parameters import slow_among
 from tests.zoo import zoo
 

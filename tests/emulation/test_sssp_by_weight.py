@@ -12,8 +12,8 @@ from gravel.kernels.sssp import prepare
 from gravel.kernels.sssp.cuda import by_weight
 from tests.emulation import grid_kernels, strict_cupy
 from tests.emulation.test_sssp import check, on_cpu
+from tests.kernels.sssp.test_by_weight import DIRECTED, SYMMETRIC, both_ways, skewed, with_one_way_zeros
 from tests.kernels.sssp_case import as_floats, distances, random_graph, weighted
-from tests.kernels.test_sssp_by_weight import DIRECTED, SYMMETRIC, both_ways, skewed, with_one_way_zeros
 
 __all__ = ["on_cpu"]
 

@@ -19,8 +19,8 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.placing import extent_of
 from gravel.stages.traverse import STAGE
 from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.sssp_damage import hub_graph
-from tests.kernels.test_sssp_by_weight import skewed
+from tests.kernels.sssp.test_by_weight import skewed
+from tests.kernels.verify.sssp_damage import hub_graph
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 

@@ -17,7 +17,13 @@ from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
-from tests.kernels.test_strong_components import both_rows, chain_of_cycles, expected, random_graphs, turned
+from tests.kernels.strong_components.test_strong_components import (
+    both_rows,
+    chain_of_cycles,
+    expected,
+    random_graphs,
+    turned,
+)
 from tests.stages.test_strong_components import graph_of, labels
 from tests.zoo import zoo
 

@@ -25,7 +25,7 @@ from tests.emulation.verify_case import (
     refused,
 )
 from tests.kernels.cuda_case import LONG_PATH, names
-from tests.kernels.verify_damage import DAMAGES, HUBS, ZOO, csr_of, damaged, search
+from tests.kernels.verify.damage import DAMAGES, HUBS, ZOO, csr_of, damaged, search
 from tests.parameters import slow_among
 from tests.zoo import ZooGraph
 

@@ -16,7 +16,8 @@ from gravel.kernels.verify import check_bfs
 from gravel.kernels.verify.ranks import cuda as on_gpu
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.grid_kernels import on_device
-from tests.kernels.test_verify_ranks import (
+from tests.kernels.verify.damage import search
+from tests.kernels.verify.test_ranks import (
     GRID,
     SKEWED,
     assert_levels_are_summed,
@@ -24,7 +25,6 @@ from tests.kernels.test_verify_ranks import (
     outputs,
     plant,
 )
-from tests.kernels.verify_damage import search
 
 
 @pytest.fixture

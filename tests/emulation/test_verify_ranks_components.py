@@ -15,7 +15,7 @@ from gravel.kernels.verify.ranks import components_cuda
 from tests.emulation import grid_kernels, numpy_as_cupy
 from tests.emulation.grid_kernels import on_device
 from tests.emulation.test_verify_ranks import part_on_device
-from tests.kernels.test_verify_ranks_components import PARTS, SKEWED, check_over_ranks, plant
+from tests.kernels.verify.test_components import PARTS, SKEWED, check_over_ranks, plant
 from tests.zoo import scipy_components
 
 

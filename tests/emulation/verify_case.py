@@ -15,7 +15,7 @@ from gravel.kernels.verify import Check, check_bfs
 from gravel.kernels.verify.cuda import bfs
 from gravel.kernels.verify.cuda.resources import Resources
 from tests.emulation import strict_cupy
-from tests.kernels.verify_damage import ZOO, search
+from tests.kernels.verify.damage import ZOO, search
 
 GRID = next(graph for graph in ZOO if graph.name == "grid_13x17")
 TAIL = next(graph for graph in ZOO if graph.name == "tail_on_clique")
