@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy
 import pytest
 
@@ -11,16 +9,10 @@ from gravel.kernels.betweenness import rows_cuda
 from gravel.kernels.betweenness.interface import Wanted
 from gravel.kernels.betweenness.sums import arranged, betweenness
 from gravel.kernels.distances import in_step
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import held, on_device
 from tests.kernels.distances.test_many import ascending, random_rows
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def reverse(rows):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
-import shutil
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,6 @@ from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, en
 from gravel.kernels.layouts.layout import padded
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.emulation.warp_kernels import WarpKernels
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 U32 = 2**32 - 1
 NONE = 2**64 - 1

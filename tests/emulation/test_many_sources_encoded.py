@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy
 import pytest
 
 from gravel.kernels.distances import bit_parallel_cuda, in_step, many
 from gravel.kernels.distances.many import aggregate_rows
-from gravel.kernels.layouts import EncodedRows, encode
-from tests.emulation import strict_cupy
-from tests.emulation.strict_cupy import on_device
+from gravel.kernels.layouts import encode
+from tests.emulation.strict_cupy import encoded
 from tests.kernels.distances.test_many import check, encodable, random_rows
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 LAYOUTS = ["varint", "blocks", "elias_fano"]
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
-
-
-def encoded(layout, rows):
-    made = encode(layout, *rows)
-    arrays = {name: on_device(array) for name, array in made.arrays.items()}
-    return EncodedRows(layout, made.vertex_count, made.arc_count, made.dtype, arrays)
 
 
 def star(leaves):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import numpy
@@ -15,13 +14,12 @@ from gravel.kernels.distances.interface import TooNarrow
 from gravel.kernels.distances.many import aggregate_rows
 from gravel.kernels.layouts.layout import body_name, columns_as_rows
 from gravel.kernels.layouts.parts import LINE
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.test_many_sources_encoded import encoded, star
 from tests.kernels.distances.test_many import check, encodable, random_rows
 from tests.zoo import zoo
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 LAYOUTS = ["csr", "varint", "blocks", "elias_fano"]
 
@@ -41,11 +39,6 @@ class InSlices:
         found = self._array[wanted]
         self.read += found.nbytes
         return found
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
 
 
 def there(layout, rows):

@@ -44,8 +44,6 @@ SKEWED = rmat(9)
 def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
     made = emulate(monkeypatch)
     monkeypatch.setattr(chunks_cuda, "BLOCK", grid_kernels.THREADS)
-    for module in ("chunks_cuda", "distributor.rows_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.partition.{module}.load", grid_kernels.load)
     # What is counted for large graphs would be all of a small one.
     monkeypatch.setattr(device_memory, "LEAST_ARCS", 16)
     monkeypatch.setattr(device_memory, "HISTOGRAMS", 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -11,24 +10,15 @@ import pytest
 from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import prepare
 from gravel.kernels.point_to_point.cuda import bytes_of_pair
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.point_to_point.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
 from tests.kernels.sssp_case import random_graph, special, weighted
 from tests.parameters import slow_among
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 RANDOM = [*range(3, 48, 4)]
 GRAPHS = [*special(), *map(random_graph, RANDOM)]
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    module = "gravel.kernels.point_to_point.cuda"
-    monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-    monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(f"{module}.event_milliseconds", lambda work: work() or 1.0)
 
 
 def placed(rows: Any, index: Any) -> Any:

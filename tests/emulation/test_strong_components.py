@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -15,7 +14,6 @@ from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 from tests.kernels.strong_components.test_strong_components import (
     both_rows,
@@ -27,12 +25,7 @@ from tests.kernels.strong_components.test_strong_components import (
 from tests.stages.test_strong_components import graph_of, labels
 from tests.zoo import zoo
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def check(rows: Any, back: Any) -> None:

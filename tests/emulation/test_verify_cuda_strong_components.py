@@ -28,7 +28,6 @@ from tests.zoo import ZooGraph, zoo
 
 @pytest.fixture(autouse=True)
 def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
-    monkeypatch.setattr("gravel.kernels.cuda.launch.resident_blocks", lambda *_: grid_kernels.BLOCKS)
     return emulate(monkeypatch)
 
 

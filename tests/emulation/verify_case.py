@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import weakref
 from types import SimpleNamespace
@@ -59,9 +58,8 @@ class Pool:
 
 
 def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
-    fake: Any = strict_cupy.module()
+    strict_cupy.install(monkeypatch)
+    fake: Any = sys.modules["cupy"]
     fake.ascontiguousarray = lambda values: values if values.flags.c_contiguous else values.copy()
     pool = Pool()
     # What was never written must not look like zero.
@@ -69,8 +67,6 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
     fake.zeros = lambda shape, dtype: pool.taken(shape, dtype, 0)
     fake.get_default_memory_pool = lambda: pool
     fake.cuda.runtime = SimpleNamespace(memGetInfo=lambda: (pool.limit - pool.used, pool.limit))
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
     return pool
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from gravel.kernels.ids.distinct import distinct
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.layout import body_name
 from tests.zoo import ZooGraph, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]
@@ -77,6 +80,19 @@ def on_device(*arrays: Any) -> tuple[Any, ...]:
     import cupy
 
     return tuple(cupy.asarray(array) for array in arrays)
+
+
+def pinned(rows: EncodedRows) -> EncodedRows:
+    """Bring rows from the host to the device, what grows with the arcs to pinned memory."""
+    import cupy
+
+    from gravel.kernels.placement.pinned import buffer, pin
+
+    body = body_name(rows)
+    held = buffer(len(rows.arrays[body]), rows.arrays[body].dtype)
+    held[:] = rows.arrays[body]
+    arrays = {name: cupy.asarray(array) for name, array in rows.arrays.items() if name != body}
+    return replace(rows, arrays={**arrays, body: pin(held).view()})
 
 
 def dense_layers(layers: int, width: int) -> ZooGraph:

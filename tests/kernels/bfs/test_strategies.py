@@ -1,4 +1,4 @@
-"""Searches of graphs whose arcs 31 bits, and 32 bits, cannot count; made and verified on the device."""
+"""Searches of more arcs than 32 bits count, made and verified on the device; of more levels than a log."""
 
 from functools import cache
 
@@ -7,6 +7,7 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from gravel.kernels.strategy import strategies_in
+from tests.kernels.cuda_case import path
 
 SCALE, EDGE_FACTOR, PARTS = 26, 36, 16
 """Kronecker, with more than 2^32 arcs when duplicates are gone: 17 GB of columns."""
@@ -121,3 +122,32 @@ def test_more_arcs_than_32_bits_count(strategy, output) -> None:
     assert reached[0] == reached[1] > 1 << 24
     del search, result
     cupy.get_default_memory_pool().free_all_blocks()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("strategy", ["two_phase", "flex", "host_rows"])
+def test_every_level_is_counted(strategy, monkeypatch) -> None:
+    import cupy
+
+    for module in ("cooperative", "flex", "host_rows"):
+        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 250)
+    offsets, columns = path(700)
+    statistics = {} if strategy == "host_rows" else {"statistics": True}
+    search = prepare(
+        cupy.asarray(offsets),
+        cupy.asarray(columns),
+        strategy=strategy,
+        symmetric=True,
+        output="distance",
+        **statistics,
+    )
+    for source in (350, 0, 0):
+        found = search.run(source)
+        assert numpy.array_equal(
+            cupy.asnumpy(found.distance), numpy.abs(numpy.arange(700) - source).astype(numpy.int32)
+        )
+        assert len(found.directions) >= 350
+        if statistics:
+            assert found.expanded is not None
+            assert len(found.expanded) == len(found.directions)
+            assert sum(found.expanded) >= len(columns)

@@ -1,115 +1,34 @@
-"""Encoded rows whose stream is read part by part: searched and joined as rows in memory are."""
+"""Rows that are read part by part, columns and streams: searched as rows in memory are."""
 
 import numpy
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as draw
 
 from gravel.kernels.bfs import prepare_rows as prepare
-from gravel.kernels.components import components_of_rows as components
-from gravel.kernels.components import prepare_rows as prepare_components
-from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from gravel.kernels.layouts.parts import LINE, cut_stream, host_offsets
-from tests.kernels.components.test_components import csr_of as csr_of_pairs
-from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, large_graph, place, sources_of
-from tests.zoo import scipy_components, zoo
+from gravel.kernels.ids.distinct import distinct
+from gravel.kernels.layouts import LAYOUTS, columns_as_rows, encode
+from gravel.kernels.placement.pinned import PinnedRefused
+from tests.kernels.conformance import GRAPHS, OUTPUTS, check, csr_of, fetch, large_graph, sources_of
+from tests.kernels.counted import Counted, stored
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 STREAMS = [layout for layout in LAYOUTS if layout != "csr"]
 LARGE = large_graph(9)
 
 
-class Counted:
-    """Bytes that can only be sliced, and know how often each was read."""
-
-    def __init__(self, array):
-        self.array, self.dtype = array, array.dtype
-        self.reads = numpy.zeros(len(array), int)
-        self.longest = 0
-
-    def __len__(self):
-        return len(self.array)
-
-    def __getitem__(self, wanted):
-        self.reads[wanted] += 1
-        found = self.array[wanted]
-        self.longest = max(self.longest, len(found))
-        return found
-
-
-def stored(csr, layout, backend="cpu") -> EncodedRows:
-    """Rows whose stream can only be sliced, and ends with the last row."""
-    rows = encode(layout, *csr)
-    offsets = rows.arrays["byte_offsets"]
-    arrays = {
-        "byte_offsets": place(backend, offsets)[0],
-        "stream": Counted(rows.arrays["stream"][: int(offsets[-1])]),
-    }
-    return EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
-
-
-@settings(max_examples=200, deadline=None)
-@given(
-    draw.lists(draw.integers(0, 300) | draw.integers(1000, 2000), max_size=200),
-    draw.sampled_from([2304, 5000]),
-)
-def test_parts_hold_whole_rows_and_fit_a_buffer(lengths, buffer_bytes):
-    offsets = numpy.concatenate([[0], numpy.cumsum(lengths, dtype=numpy.int64)]).astype(numpy.int64)
-    end = int(offsets[-1])
-    parts = cut_stream(offsets, end, buffer_bytes=buffer_bytes, buffers=2)
-    assert parts.room % LINE == 0
-    assert parts.room <= buffer_bytes
-    assert parts.rows.tolist() == sorted(set(parts.rows.tolist()))
-    assert (parts.rows[0], parts.rows[-1]) == (0, len(lengths))
-    for (first, last), low, high in zip(parts.ranges, parts.rows[:-1], parts.rows[1:], strict=True):
-        assert first % LINE == 0
-        assert first <= offsets[low]
-        assert offsets[high] <= last <= end
-        assert last - first <= parts.room
-        # The next row would not have fitted.
-        assert high == len(lengths) or offsets[high + 1] > first + parts.room
-
-
-def test_what_no_buffer_holds_is_named():
-    offsets = numpy.array([0, 100, 100, 5000, 5001])
-    for buffers, size, message in (
-        (
-            2,
-            4096,
-            r"row 2 lies in 5,120 bytes of the stream, and a buffer holds 4,096: allow 2 buffers of at l",
-        ),
-        (1, 4096, "buffers is 1; it must be 2 or more"),
-        (2, 100, "buffer_bytes is 100; a line takes 128"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            cut_stream(offsets, 5001, buffer_bytes=size, buffers=buffers)
-    assert cut_stream(offsets, 5001, buffer_bytes=5120, buffers=2).rows.tolist() == [0, 4]
-
-
-def test_offsets_that_leave_the_stream_are_refused():
-    rows = stored(csr_of("path_33", True), "varint")
-    offsets = rows.arrays["byte_offsets"]
-    for wrong, message in (
-        (offsets[::-1].copy(), "ascend"),
-        (offsets[:-1], "one more"),
-        (numpy.append(offsets[:-1], offsets[-1] + 1), "the rows end at"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            host_offsets(
-                EncodedRows("varint", 33, rows.arc_count, rows.dtype, {**rows.arrays, "byte_offsets": wrong})
-            )
+def streamed(backend, rows, output="both", **options):
+    return prepare(stored(rows, backend), strategy="streamed", symmetric=True, output=output, **options)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("layout", STREAMS)
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("output", OUTPUTS)
 def test_searches_in_small_parts(layout, backend, output):
     for name in GRAPHS:
         for symmetric in (True, False):
             csr = csr_of(name, symmetric)
             made = prepare(
-                stored(csr, layout, backend), strategy="streamed", symmetric=symmetric, output=output,
-                buffer_bytes=4096, buffers=2,
+                stored(encode(layout, *csr), backend), strategy="streamed", symmetric=symmetric,
+                output=output, buffer_bytes=4096, buffers=2,
             )  # fmt: skip
             for source in sources_of(len(csr[0]) - 1, 2):
                 check(made.run(source), csr, source, output)
@@ -118,7 +37,7 @@ def test_searches_in_small_parts(layout, backend, output):
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("layout", STREAMS)
 def test_a_search_reads_what_its_levels_need(layout, backend):
-    rows = stored(LARGE, layout, backend)
+    rows = stored(encode(layout, *LARGE), backend)
     stream = rows.arrays["stream"]
     made = prepare(rows, strategy="streamed", symmetric=True, buffer_bytes=1 << 16, max_depth=1)
     told = []
@@ -128,7 +47,7 @@ def test_a_search_reads_what_its_levels_need(layout, backend):
     assert told == [(1, 1)]
     assert 0 < stream.reads.sum() <= 1 << 16
     whole = prepare(rows, strategy="streamed", symmetric=True, buffer_bytes=1 << 16)
-    stream.longest = 0
+    stream.slices.clear()
     result = whole.run(7)
     check(result, LARGE, 7, "both")
     assert stream.longest <= 1 << 16
@@ -137,55 +56,78 @@ def test_a_search_reads_what_its_levels_need(layout, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("layout", STREAMS)
-@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
-def test_components_read_every_row_once(layout, backend, symmetric):
-    csr = LARGE
-    if not symmetric:
-        tail = numpy.repeat(numpy.arange(len(csr[0]) - 1), numpy.diff(csr[0]))
-        kept = numpy.random.default_rng(1).random(len(tail)) < 0.3
-        csr = csr_of_pairs(numpy.stack([tail[kept], csr[1][kept].astype(int)], axis=1), len(csr[0]) - 1)
-    rows = stored(csr, layout, backend)
-    search = prepare_components(rows, symmetric=symmetric, strategy="streamed", buffer_bytes=1 << 16)
-    for run in (1, 2):
-        found = search.run()
-        assert found.strategy == "streamed"
-        numpy.testing.assert_array_equal(fetch(found.component), scipy_components(*csr))
-        reads = rows.arrays["stream"].reads
-        assert (reads >= run).all()
-        # But for the lines that two parts share.
-        assert (reads > run).sum() <= LINE * (len(reads) // (1 << 15) + 1)
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_columns_are_read_in_few_parts(backend, output, index):
+    offsets, columns = large_graph(4)
+    columns = columns.astype(index)
+    rows = stored(columns_as_rows(offsets, columns), backend)
+    read, told = rows.arrays["column_indices"], []
+    search = prepare(
+        rows, strategy="streamed", symmetric=True, output=output, buffer_bytes=1 << 16, buffers=3
+    )
+    search.progress = lambda done, parts: told.append((done, parts))
+    length = (1 << 16) // columns.itemsize
+    result = search.run(7)
+    check(result, (offsets, columns), 7, output)
+    assert all(start % length == 0 and stop - start <= length for start, stop in read.slices)
+    assert told
+    assert all(1 <= done <= parts for done, parts in told)
+    if output != "predecessor":
+        distance = fetch(result.distance)
+        wanted = 0
+        for level in range(int(distance.max()) + 1):
+            level_rows = numpy.flatnonzero((distance == level) & (numpy.diff(offsets) > 0))
+            ends = ((offsets[v] // length, (offsets[v + 1] - 1) // length) for v in level_rows)
+            parts = [numpy.arange(first, last + 1) for first, last in ends]
+            wanted += len(distinct(numpy.concatenate(parts))) if parts else 0
+        read.slices.clear()
+        search.run(7)
+        assert len(read.slices) == wanted
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_components_of_the_zoo(layout, backend):
-    for graph in zoo():
-        for symmetric in (True, False):
-            for index in (numpy.uint32, numpy.uint64):
-                csr = graph.csr(symmetric=symmetric, index=index)
-                rows = encode(layout, *place(backend, *csr))
-                found = components(rows, symmetric=symmetric, strategy="streamed", buffer_bytes=4096)
-                assert found.component.dtype == index
-                numpy.testing.assert_array_equal(
-                    fetch(found.component), scipy_components(*csr), err_msg=graph.name
-                )
+def test_streams_that_cannot_be_are_refused(backend):
+    rows = columns_as_rows(*csr_of("path_33", True))
+    with pytest.raises(ValueError, match="buffers is 1; it must be 2 or more"):
+        streamed(backend, rows, buffers=1)
+    with pytest.raises(ValueError, match="buffer_bytes is 3; a column takes 4"):
+        streamed(backend, rows, buffer_bytes=3)
+    search = streamed(backend, rows)
+    for source in (-1, 33):
+        with pytest.raises(ValueError, match=f"source {source} is not a vertex; there are 33"):
+            search.run(source)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_stream_raises_ends_the_search(backend, monkeypatch):
+    def broken(self, wanted):
+        raise OSError("gone")
+
+    monkeypatch.setattr(Counted, "__getitem__", broken)
+    with pytest.raises(OSError, match="gone"):
+        streamed(backend, columns_as_rows(*large_graph(4)), buffer_bytes=1 << 12).run(7)
+
+
+@pytest.mark.gpu
+def test_a_stream_goes_on_without_pinned_buffers(monkeypatch):
+    def refuse(array, host=None):
+        raise PinnedRefused("not today")
+
+    monkeypatch.setattr("gravel.kernels.placement.copied.pin", refuse)
+    csr = large_graph(4)
+    search = streamed("cuda", columns_as_rows(*csr), buffer_bytes=1 << 14)
+    check(search.run(7), csr, 7, "both")
+    assert search.notes == [
+        "the system refuses pinned memory (not today), so parts are copied from ordinary memory"
+    ]
 
 
 @pytest.mark.parametrize("layout", STREAMS)
 def test_damaged_rows_are_named_on_the_cpu(layout):
-    csr = csr_of("star_300", True)
-    rows = encode(layout, *csr)
+    rows = encode(layout, *csr_of("star_300", True))
     offsets, stream = rows.arrays["byte_offsets"], rows.arrays["stream"]
     hub = int(numpy.argmax(numpy.diff(offsets)))
     stream[offsets[hub] : offsets[hub + 1]] = 0xFF
-    search = prepare(rows, strategy="streamed", symmetric=True)
     with pytest.raises(ValueError, match=f"row {hub} of the compressed graph is damaged"):
-        search.run(hub)
-    with pytest.raises(ValueError, match=f"row {hub} of the compressed graph is damaged"):
-        components(rows, symmetric=True, strategy="streamed")
-
-
-def test_unknown_strategies_are_refused():
-    with pytest.raises(ValueError, match="strategy 'tiles' does not read encoded rows; there are afforest"):
-        components(encode("varint", *csr_of("one_edge", True)), symmetric=True, strategy="tiles")
+        prepare(rows, strategy="streamed", symmetric=True).run(hub)

@@ -7,12 +7,11 @@ import csv
 import json
 import os
 import stat
-import time
 from pathlib import Path
 
 import pytest
 
-from gravel.kernels.compiled.folder import MARK, Folder, UnsafeFolder, folder_path
+from gravel.kernels.compiled.folder import Folder, UnsafeFolder
 from tests.kernels.tree_copy import TreeCopy
 from tests.parameters import slow_among
 
@@ -309,71 +308,9 @@ def test_a_folder_that_others_may_write_is_not_used(small: TreeCopy, mode: int):
     assert answer(small) == (613, True)
 
 
-def test_a_folder_or_file_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    folder = Folder(tmp_path / "compiled")
-    assert folder.write("a", b"content")
-    assert folder.read("a") == b"content"
-    (tmp_path / "compiled" / "a").chmod(0o620)
-    assert folder.read("a") is None
-    (tmp_path / "compiled" / "a").chmod(0o600)
-    (tmp_path / "compiled" / "b").symlink_to("a")
-    assert folder.read("b") is None
-    os.mkfifo(tmp_path / "compiled" / "c", 0o600)
-    assert folder.read("c") is None
-    monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert folder.read("a") is None
-    with pytest.raises(UnsafeFolder, match="belongs to user"):
-        Folder(tmp_path / "compiled")
-
-
 @pytest.mark.parametrize("place", slow_among(["file", "below a file", "nowhere"], {"below a file"}))
 def test_without_a_folder_kernels_are_compiled(small: TreeCopy, place: str):
     (small.folder / "file").write_text("")
     named = {"file": "file", "below a file": "file/compiled", "nowhere": "/proc/self/compiled"}[place]
     for _ in range(2):
         assert answer(small, GRAVEL_COMPILED=named) == (613, False)
-
-
-def test_an_entry_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    folder = Folder(tmp_path)
-
-    def full(*arguments: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    assert not folder.write("a", b"content")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_where_compiled_kernels_are(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("HOME", "/home/a")
-    monkeypatch.delenv("GRAVEL_COMPILED", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert folder_path() == Path("/home/a/.cache/gravel/compiled")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert folder_path() == Path("/x/gravel/compiled")
-    monkeypatch.setenv("GRAVEL_COMPILED", "~/y")
-    assert folder_path() == Path("/home/a/y")
-
-
-def test_old_entries_are_collected(tmp_path: Path):
-    folder = Folder(tmp_path)
-    for name, days in (("new", 0), ("used", 20), ("old", 40), (".old.1.ab", 1), (".new.1.ab", 0)):
-        (tmp_path / name).write_bytes(MARK)
-        then = time.time() - 86400 * days - 60
-        os.utime(tmp_path / name, (then, then))
-    found = folder.collect(delete=False)
-    assert (found.entries, found.bytes, found.kept) == (2, 2 * len(MARK), 3)
-    assert len(list(tmp_path.iterdir())) == 5
-    assert folder.collect(delete=True) == found
-    assert {path.name for path in tmp_path.iterdir()} == {"new", "used", ".new.1.ab"}
-    assert folder.collect(delete=True, unused=10 * 86400).entries == 1
-
-
-def test_an_entry_that_is_used_stays(tmp_path: Path):
-    folder = Folder(tmp_path)
-    folder.write("a", b"content")
-    then = time.time() - 29.9 * 86400
-    os.utime(tmp_path / "a", (then, then))
-    assert folder.read("a") == b"content"
-    assert time.time() - (tmp_path / "a").stat().st_mtime < 60

@@ -1,14 +1,16 @@
 """Components of encoded rows in every layout, on the CPU and on the GPU, against SciPy."""
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
 from gravel.kernels.components import components_of_rows as components
 from gravel.kernels.components import prepare_rows as prepare
-from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
+from gravel.kernels.layouts import LAYOUTS, encode
 from tests.kernels.components.test_afforest import graph_of, tiles, two_giants
 from tests.kernels.conformance import fetch, large_graph
-from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.cuda_case import fast_csr, pinned, rmat
 from tests.zoo import scipy_components, zoo
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -20,7 +22,7 @@ def on(backend, rows):
     import cupy
 
     arrays = {name: cupy.asarray(array) for name, array in rows.arrays.items()}
-    return EncodedRows(rows.layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    return replace(rows, arrays=arrays)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -109,23 +111,6 @@ def test_rows_of_every_shape_again_and_again(layout):
                     numpy.testing.assert_array_equal(
                         search.run().component.get(), expected, err_msg=f"{graph.name} {tuning}"
                     )
-
-
-def pinned(encoded):
-    """Rows with what grows with the arcs in pinned memory."""
-    import cupy
-
-    from gravel.kernels.placement.pinned import buffer, pin
-
-    arrays = {}
-    for name, array in encoded.arrays.items():
-        if name in ("stream", "column_indices"):
-            held = buffer(len(array), array.dtype)
-            held[:] = array
-            arrays[name] = pin(held).view()
-        else:
-            arrays[name] = cupy.asarray(array)
-    return EncodedRows(encoded.layout, encoded.vertex_count, encoded.arc_count, encoded.dtype, arrays)
 
 
 @pytest.mark.gpu

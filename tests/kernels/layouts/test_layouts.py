@@ -92,7 +92,19 @@ def slow_elias_fano_row(v: int, row: list[int], bits: int, bound: int) -> bytes:
     return to_bytes(start + samples + split_string(row, low))
 
 
-SLOW = {"blocks": slow_blocks_row, "elias_fano": slow_elias_fano_row}
+def slow_varint_row(v: int, row: list[int], bits: int, bound: int) -> bytes:
+    """LEB128 gaps."""
+    written = bytearray()
+    for before, value in itertools.pairwise([0, *row]):
+        gap = value - before
+        while gap > 127:
+            written.append(gap % 128 + 128)
+            gap //= 128
+        written.append(gap)
+    return bytes(written)
+
+
+SLOW = {"varint": slow_varint_row, "blocks": slow_blocks_row, "elias_fano": slow_elias_fano_row}
 
 
 def check_round_trip(layout: str, rows: list[list[int]], largest: int) -> None:
@@ -104,7 +116,9 @@ def check_round_trip(layout: str, rows: list[list[int]], largest: int) -> None:
     if layout in SLOW:
         expected = [SLOW[layout](v, row, bits, len(rows)) for v, row in enumerate(rows)]
         ends = numpy.cumsum([0, *map(len, expected)])
+        assert encoded.arrays["stream"].dtype == numpy.uint8
         assert encoded.arrays["stream"][: ends[-1]].tobytes() == b"".join(expected)
+        assert encoded.arrays["byte_offsets"].dtype == numpy.int64
         assert numpy.array_equal(encoded.arrays["byte_offsets"], ends)
     if layout in STREAMS:
         end, stream = int(encoded.arrays["byte_offsets"][-1]), encoded.arrays["stream"]
@@ -118,7 +132,7 @@ def check_round_trip(layout: str, rows: list[list[int]], largest: int) -> None:
 
 
 def rows_of(largest: int) -> st.SearchStrategy[list[list[int]]]:
-    edges = [0, 1, 2**14 - 1, 2**14, 2**14 + 2**18, largest - 1, largest]
+    edges = [0, 1, 127, 128, 2**14 - 1, 2**14, 2**14 + 2**18, largest - 1, largest]
     values = st.integers(0, largest) | st.integers(0, 300) | st.sampled_from(edges)
     steps = st.lists(st.integers(0, 3), max_size=40).map(lambda gaps: list(itertools.accumulate(gaps)))
     return st.lists(st.lists(values, max_size=12).map(sorted) | steps, max_size=12)

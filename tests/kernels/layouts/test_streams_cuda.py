@@ -177,6 +177,8 @@ def test_rows_that_do_not_ascend_are_refused(layout) -> None:
         offsets = numpy.array([0, 2, 2 + len(row)], numpy.int64)
         with pytest.raises(ValueError, match="row 1 does not ascend"):
             encode(layout, *on_device(offsets, numpy.array([1, 2, *row], numpy.uint32)))
+    with pytest.raises(ValueError, match="must ascend from 0 to 2"):
+        encode(layout, *on_device(numpy.array([0, 3, 2]), numpy.zeros(2, numpy.uint32)))
 
 
 @pytest.mark.parametrize("layout", ["blocks", "elias_fano"])

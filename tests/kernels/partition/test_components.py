@@ -1,4 +1,4 @@
-"""Components over ranks equal one rank's: every rank count, any order of messages, threads as ranks."""
+"""Components over ranks equal one rank's: every rank count, any order of messages, threads as ranks, GPUs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gravel.kernels.partition.components import components, components_program
 from gravel.kernels.partition.components_rank import ComponentsRank
 from gravel.kernels.partition.visits import smallest_each
 from gravel.stages.rank_group import run_in_threads
+from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.disorder import DisorderedNetwork
 from tests.zoo import scipy_components, zoo
 
@@ -91,3 +92,58 @@ def test_no_vertex_at_all() -> None:
     for ranks in (1, 3):
         found = components(partition(offsets, columns, ranks=ranks, threshold=3), symmetric=True)
         assert len(found.component) == 0
+
+
+def found_by(whole: Any, **choices: Any) -> Any:
+    from gravel.kernels.partition.cuda.components import CudaComponents
+
+    return CudaComponents(whole, time_limit=5.0, **choices)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("graph", ZOO, ids=names)
+def test_ranks_of_one_gpu_find_what_scipy_does(graph: Any) -> None:
+    for symmetric in (True, False):
+        offsets, columns = graph.csr(symmetric=symmetric)
+        wanted = scipy_components(offsets, columns)
+        for ranks, threshold in itertools.product((1, 2, 3, 4, 7), (0, 3, 10**6)):
+            whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+            assert numpy.array_equal(found_by(whole, symmetric=symmetric).run().component.get(), wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+def test_large_graphs_again_and_again(index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    offsets, columns = fast_csr(rmat(16), symmetric=True, index=index)
+    wanted = scipy_components(offsets, columns)
+    for wide, ranks, threshold in ((1 << 32, 1, 64), (1 << 32, 4, 64), (1, 3, 0), (1, 2, 10**6)):
+        monkeypatch.setattr("gravel.kernels.partition.cuda.components.WIDE", wide)
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        assert numpy.array_equal(components(whole, symmetric=True).component, wanted)
+        for symmetric in (True, False):
+            search = found_by(whole, symmetric=symmetric)
+            for _ in range(5):
+                assert numpy.array_equal(search.run().component.get(), wanted)
+            assert search.told[0].rounds <= 8
+
+
+@pytest.mark.gpu
+def test_long_paths_take_few_rounds() -> None:
+    whole = partition(*shuffled_path(1 << 18), ranks=4, threshold=4)
+    search = found_by(whole, symmetric=True)
+    assert not search.run().component.any()
+    assert search.told[0].rounds <= 30
+
+
+@pytest.mark.gpu
+def test_all_devices_of_this_host() -> None:
+    import cupy
+
+    count = cupy.cuda.runtime.getDeviceCount()
+    if count < 2:
+        pytest.skip("one GPU")
+    offsets, columns = fast_csr(rmat(16), symmetric=True)
+    whole = partition(offsets, columns, ranks=2 * count, threshold=64)
+    search = found_by(whole, symmetric=True, devices=range(count))
+    for _ in range(5):
+        assert numpy.array_equal(search.run().component.get(), scipy_components(offsets, columns))

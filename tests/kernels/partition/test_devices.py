@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -10,11 +9,10 @@ import pytest
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
-from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
+from tests.kernels.partition.ranks_case import check, two_sources
 from tests.kernels.partition.test_encoded import encoded
-from tests.kernels.partition.test_ranks import check
 from tests.kernels.partition.test_search import OPTIONS
 from tests.kernels.side_by_side import sharing
 from tests.trees import check_tree
@@ -22,8 +20,6 @@ from tests.zoo import scipy_components
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
-
-ANY = SearchOptions()
 LAYOUTS = ((2, 2), (3, 3), (4, 2), (8, 8))
 """Ranks and devices."""
 
@@ -36,19 +32,18 @@ def test_small_graphs(graph: Any) -> None:
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
             with sharing(devices) as shared:
                 sources = sorted({0, graph.vertex_count - 1})
-                check(whole, sources, symmetric=symmetric, options=ANY, devices=shared)
+                check(whole, sources, symmetric=symmetric, devices=shared)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
 def test_options_on_a_skewed_graph(ranks: int, devices: int, name: str) -> None:
     offsets, columns = fast_csr(rmat(15), symmetric=True)
-    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
     for threshold in (0, 12, 200):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         with sharing(devices) as shared:
             options = SearchOptions(**OPTIONS[name])
-            check(whole, sources, symmetric=True, options=options, devices=shared)
+            check(whole, two_sources(offsets), options=options, devices=shared)
 
 
 def test_hundreds_of_levels_and_again_and_again() -> None:
@@ -56,7 +51,7 @@ def test_hundreds_of_levels_and_again_and_again() -> None:
 
     whole = partition(*fast_csr(LONG_PATH, symmetric=True), ranks=3, threshold=2)
     with sharing(3) as shared:
-        check(whole, ENDS_OF_PATH, symmetric=True, options=ANY, devices=shared)
+        check(whole, ENDS_OF_PATH, devices=shared)
     whole = partition(*fast_csr(rmat(16), symmetric=True), ranks=2, threshold=32)
     on_cpu = PartitionSearch(whole, Asked(symmetric=True))
     with sharing(2) as shared:
@@ -81,7 +76,7 @@ def test_encoded_rows(layout: str) -> None:
         for ranks, threshold in ((2, 30), (4, 10**6)):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
             graph = encoded(whole, layout)
-            check(whole, [7, 100], symmetric=True, options=ANY, devices=shared, graph=graph)
+            check(whole, [7, 100], devices=shared, graph=graph)
 
 
 @pytest.mark.parametrize("placement", ["split", "pinned"])
@@ -92,7 +87,7 @@ def test_columns_in_host_memory(placement: Any) -> None:
     placing = Placing(placement, len(columns) if placement == "split" else 0)
     with sharing(2) as shared:
         whole = partition(offsets, columns, ranks=2, threshold=30)
-        check(whole, [7, 100], symmetric=True, options=ANY, devices=shared, placing=placing)
+        check(whole, [7, 100], devices=shared, placing=placing)
 
 
 def test_vertices_and_offsets_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +95,7 @@ def test_vertices_and_offsets_of_64_bits(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("gravel.kernels.partition.cuda.search.WIDE", 1)
     with sharing(3) as shared:
         whole = partition(offsets, columns, ranks=3, threshold=20)
-        check(whole, [7, 100], symmetric=True, options=ANY, devices=shared)
+        check(whole, [7, 100], devices=shared)
 
 
 @pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
@@ -115,25 +110,6 @@ def test_components(ranks: int, devices: int) -> None:
             search = CudaComponents(whole, symmetric=True, devices=shared, time_limit=5.0)
             for _ in range(3):
                 assert numpy.array_equal(search.run().component.get(), wanted)
-
-
-@pytest.mark.parametrize(("ranks", "devices"), LAYOUTS)
-def test_stripes(ranks: int, devices: int) -> None:
-    from gravel.kernels.striped.cuda import CudaStripedSearch
-
-    for graph in (rmat(14), *ZOO):
-        whole = stripe(*fast_csr(graph, symmetric=True), ranks=ranks)
-        for options in (StripedOptions(), StripedOptions(bitmask=False)):
-            on_cpu = StripedSearch(whole, options=options)
-            with sharing(devices) as shared:
-                search = CudaStripedSearch(
-                    whole, options=replace(options, barrier_seconds=5.0), devices=shared
-                )
-                for source in (0, graph.vertex_count - 1):
-                    found, wanted = search.run(source), on_cpu.run(source)
-                    assert numpy.array_equal(found.distance.get(), wanted.distance)
-                    if not options.bitmask:
-                        assert numpy.array_equal(found.predecessor.get(), wanted.predecessor)
 
 
 def test_a_device_that_does_not_come_is_given_up_and_searches_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

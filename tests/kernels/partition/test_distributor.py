@@ -23,6 +23,7 @@ from gravel.kernels.partition.distributor import EdgeSource, RankShare, distribu
 from gravel.kernels.partition.distributor.cpu import RankBuilder
 from gravel.kernels.partition.layout import to_arrays
 from gravel.kernels.partition.storage import storage
+from tests.kernels.conformance import fetch
 
 RMAT = {"edge_factor": 8, "seed": 5}
 SOURCES = [
@@ -38,10 +39,14 @@ def whole_rows(source: EdgeSource) -> csr.Rows:
     return csr.build(*edges, source.vertices)
 
 
-def spread(source: EdgeSource, ranks: int, threshold: Any, part_edges: int = 1000) -> list[RankShare]:
+def spread(
+    source: EdgeSource, ranks: int, threshold: Any, part_edges: int = 1000, **made: Any
+) -> list[RankShare]:
+    """Let each rank make its share, by the builder of the CPU unless another is given."""
+    builder = made.pop("builder", RankBuilder)
     return run_in_lock_step(
         lambda end: distribute_program(
-            end, RankBuilder(source, ranks, end.rank), threshold=threshold, part_edges=part_edges
+            end, builder(source, ranks, end.rank, **made), threshold=threshold, part_edges=part_edges
         ),
         ranks,
     )
@@ -50,13 +55,22 @@ def spread(source: EdgeSource, ranks: int, threshold: Any, part_edges: int = 100
 def assert_same(shares: list[RankShare], whole: PartitionedGraph) -> None:
     assert [share.part.rank for share in shares] == list(range(whole.ranks))
     for share, part in zip(shares, whole.parts, strict=True):
-        assert numpy.array_equal(share.delegates, whole.delegates)
+        assert numpy.array_equal(fetch(share.delegates), whole.delegates)
         assert share.delegates.dtype == whole.delegates.dtype
         assert (share.vertex_count, share.arc_count) == (whole.vertex_count, whole.arc_count)
         found, expected = to_arrays(share.part), to_arrays(part)
         for name, array in expected.items():
-            assert numpy.array_equal(found[name], array), name
+            assert numpy.array_equal(fetch(found[name]), array), name
             assert found[name].dtype == array.dtype, name
+
+
+def check_census(source: EdgeSource, ranks: int, **made: Any) -> None:
+    rows = whole_rows(source)
+    expected = take_census(rows.row_offsets, rows.column_indices)
+    for share in spread(source, ranks, lambda census: choose_threshold(census, ranks), **made):
+        for name in ("of_degree", "busier", "quieter"):
+            assert numpy.array_equal(getattr(share.census, name), getattr(expected, name))
+        assert share.threshold == choose_threshold(expected, ranks)
 
 
 @pytest.mark.parametrize("edges", [0, 1, 5, 64, 1000])
@@ -101,15 +115,7 @@ def test_scales_and_parts_change_nothing(scale: int) -> None:
 
 
 def test_the_threshold_is_chosen_from_the_same_census() -> None:
-    source = SOURCES[0]
-    rows = whole_rows(source)
-    expected = take_census(rows.row_offsets, rows.column_indices)
-    shares = spread(source, 4, lambda census: choose_threshold(census, 4))
-    for share in shares:
-        assert numpy.array_equal(share.census.of_degree, expected.of_degree)
-        assert numpy.array_equal(share.census.busier, expected.busier)
-        assert numpy.array_equal(share.census.quieter, expected.quieter)
-        assert share.threshold == choose_threshold(expected, 4)
+    check_census(SOURCES[0], 4)
 
 
 def test_a_graph_without_edges() -> None:
@@ -179,3 +185,17 @@ def test_no_rank_takes_what_the_edges_take() -> None:
     for meter, own in zip(meters, kept, strict=True):
         # What it keeps is a seventh of the rows; a smaller peak would say that nothing was measured.
         assert own < meter.peak < edge_list / 2
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("ranks", [1, 2, 4, 7])
+def test_ranks_on_a_gpu_make_what_those_on_the_cpu_do(ranks: int) -> None:
+    from gravel.kernels.partition.distributor import cuda
+
+    for source in (*SOURCES, EdgeSource("rmat", {"scale": 15, **RMAT})):
+        rows = whole_rows(source)
+        for threshold, part_edges, sizes in ((0, 1 << 20, {}), (16, 3000, {"sort_arcs": 5000, "block": 128})):
+            whole = partition(rows.row_offsets, rows.column_indices, ranks=ranks, threshold=threshold)
+            shares = spread(source, ranks, threshold, part_edges, builder=cuda.RankBuilder, **sizes)
+            assert_same(shares, whole)
+    check_census(EdgeSource("rmat", {"scale": 14, **RMAT}), 3, part_edges=1 << 20, builder=cuda.RankBuilder)

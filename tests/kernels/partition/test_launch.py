@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from gravel.kernels.bfs import prepare as prepare_whole
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
-from gravel.kernels.striped import StripedSearch, stripe
 from tests.kernels.cuda_case import path
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
-
 LEVELS = 5000
 """More than 4,096, with which the log of a search over ranks begins."""
 
@@ -63,46 +60,3 @@ def test_every_level_of_a_rank_that_sends_has_a_clock(reduction: str) -> None:
             for level in told.levels
         )
         assert sum(level.exchange_milliseconds for level in told.levels) <= 1.01 * found.milliseconds
-
-
-def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.striped.cuda import CudaStripedSearch
-
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 250)
-    whole = stripe(*path(700), ranks=2)
-    search, on_cpu = CudaStripedSearch(whole), StripedSearch(whole)
-    for source in (350, 0, 0):
-        found, wanted = search.run(source), on_cpu.run(source)
-        assert found.directions == wanted.directions
-        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
-            assert [level.frontier for level in mine.levels] == [level.frontier for level in theirs.levels]
-            assert all(
-                level.expand_milliseconds + level.barrier_milliseconds + level.contract_milliseconds > 0
-                for level in mine.levels
-            )
-
-
-@pytest.mark.parametrize("strategy", ["two_phase", "flex", "host_rows"])
-def test_every_level_of_one_graph_is_counted(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("cooperative", "flex", "host_rows"):
-        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 250)
-    offsets, columns = path(700)
-    statistics = {} if strategy == "host_rows" else {"statistics": True}
-    search = prepare_whole(
-        cupy.asarray(offsets),
-        cupy.asarray(columns),
-        strategy=strategy,
-        symmetric=True,
-        output="distance",
-        **statistics,
-    )
-    for source in (350, 0, 0):
-        found = search.run(source)
-        assert numpy.array_equal(
-            cupy.asnumpy(found.distance), numpy.abs(numpy.arange(700) - source).astype(numpy.int32)
-        )
-        assert len(found.directions) >= 350
-        if statistics:
-            assert found.expanded is not None
-            assert len(found.expanded) == len(found.directions)
-            assert sum(found.expanded) >= len(columns)

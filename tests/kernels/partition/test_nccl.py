@@ -14,7 +14,7 @@ from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.nccl import NcclMissing, NcclRank, NcclSearch, why_not
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
-from tests.kernels.partition.test_cuda_distributor import on_device
+from tests.kernels.partition.ranks_case import part_on_device, two_sources
 from tests.kernels.partition.test_search import GROUPED, OPTIONS
 
 pytestmark = pytest.mark.gpu
@@ -62,7 +62,7 @@ def test_options_of_one_rank(name: str) -> None:
     everything: dict[str, Any] = {**OPTIONS, "blocking": {"reduction": "blocking"}}
     options = SearchOptions(**everything[name])
     offsets, columns = fast_csr(rmat(14), symmetric=True)
-    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    sources = two_sources(offsets)
     for threshold in (0, 12, 200):
         whole = partition(offsets, columns, ranks=1, threshold=threshold)
         search, on_cpu = (
@@ -97,7 +97,7 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
     everything: dict[str, Any] = {"plain": {}, **OPTIONS, **MORE}
     options = SearchOptions(**everything[name])
     offsets, columns = fast_csr(rmat(14), symmetric=True)
-    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    sources = two_sources(offsets)
     for threshold in (12, 200, 10**6):
         whole = partition(offsets, columns, ranks=2, threshold=threshold)
         run = functools.partial(search_as_rank, whole=whole, sources=sources, options=options)
@@ -117,7 +117,7 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
 def search_on_device(gang: Any, _: Any, whole: Any, sources: list[int]) -> list[Any]:
     """Search a part that lies on the GPU, and take each search's labels from there before the next."""
     with cupy.cuda.Device(gang.rank):
-        part = replace(whole.of_rank(gang.rank), graph=on_device(whole.parts[gang.rank]))
+        part = replace(whole.of_rank(gang.rank), graph=part_on_device(whole.parts[gang.rank], cupy.asarray))
         rank = NcclRank(
             gang,
             part,
@@ -139,7 +139,7 @@ def test_labels_may_stay_on_the_gpus(ranks: int) -> None:
     if cupy.cuda.runtime.getDeviceCount() < ranks:
         pytest.skip("two ranks take two GPUs")
     offsets, columns = fast_csr(rmat(14), symmetric=True)
-    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    sources = two_sources(offsets)
     whole = partition(offsets, columns, ranks=ranks, threshold=40)
     run = functools.partial(search_on_device, whole=whole, sources=sources)
     answers = run_in_threads(run, [None] * ranks)

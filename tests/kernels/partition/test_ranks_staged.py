@@ -7,7 +7,7 @@ import pytest
 
 from gravel.kernels.partition import SearchOptions, partition
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, STAGED, ZOO, fast_csr, rmat
-from tests.kernels.partition.test_ranks import check
+from tests.kernels.partition.ranks_case import check, two_sources
 from tests.kernels.side_by_side import sharing
 
 pytestmark = pytest.mark.gpu
@@ -21,12 +21,11 @@ LAYOUTS = {0: ((2, 2), (3, 3), (7, 4), (8, 1), (8, 8)), 2: ((4, 1), (4, 4), (6, 
 def test_stages_find_what_the_cpu_does(name: str) -> None:
     options = SearchOptions(**STAGED[name])  # type: ignore[arg-type]
     offsets, columns = fast_csr(rmat(15), symmetric=True)
-    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
     for ranks, devices in LAYOUTS[options.groups]:
         for threshold in (0, 12, 10**6):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
             with sharing(devices) as shared:
-                check(whole, sources, symmetric=True, options=options, devices=shared)
+                check(whole, two_sources(offsets), options=options, devices=shared)
 
 
 @pytest.mark.parametrize("name", ["recursive doubling", "all the paper's"])
@@ -40,7 +39,7 @@ def test_small_graphs_and_hundreds_of_levels(name: str) -> None:
                 check(whole, sources, symmetric=symmetric, options=options, devices=shared)
     whole = partition(*fast_csr(LONG_PATH, symmetric=True), ranks=4, threshold=2)
     with sharing(4) as shared:
-        check(whole, ENDS_OF_PATH, symmetric=True, options=options, devices=shared)
+        check(whole, ENDS_OF_PATH, options=options, devices=shared)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7, 8])

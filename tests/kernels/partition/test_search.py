@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -10,7 +11,15 @@ import pytest
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Groups, Stuck, gather, run_in_lock_step, swap
-from gravel.kernels.partition import PartitionedGraph, PartitionSearch, SearchOptions, partition, search_rank
+from gravel.kernels.partition import (
+    PartitionedGraph,
+    PartitionSearch,
+    SearchOptions,
+    partition,
+    search_rank,
+    suggest_threshold,
+)
+from gravel.kernels.partition.components import components
 from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.masks import add, message_bytes, pack
 from gravel.kernels.partition.program import search_program
@@ -18,8 +27,10 @@ from gravel.kernels.partition.rank_search import RankSearch
 from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
+from tests.kernels.partition.ranks_case import assert_shares
 from tests.parameters import slow_among
-from tests.zoo import ZooGraph, scipy_distances, zoo
+from tests.workflows.real_graphs import graph_cases, read
+from tests.zoo import ZooGraph, needs_data, scipy_components, scipy_distances, zoo
 
 ZOO = list(zoo())
 BY_NAME = {graph.name: graph for graph in ZOO}
@@ -184,9 +195,7 @@ def test_ranks_of_a_gang_find_the_same() -> None:
         expected = PartitionSearch(whole, Asked(symmetric=True)).run(1)
         states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True)) for rank in range(3)]
         answers = run_in_threads(lambda gang, state: search_rank(gang, state, 1), states)
-        for rank, labels in enumerate(answers):
-            assert numpy.array_equal(labels.distance, expected.distance[rank::3])
-            assert numpy.array_equal(labels.predecessor, expected.predecessor[rank::3])
+        assert_shares(answers, expected)
 
 
 @pytest.mark.parametrize("hold", slow_among([0.1, 0.5, 0.95], [0.1, 0.95]))
@@ -213,9 +222,7 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
             network = DisorderedNetwork(4, seed, hold=hold)
             states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True), options) for rank in range(4)]
             answers = network.run(lambda end, states=states: search_program(end, states[end.rank], 2))
-            for rank, labels in enumerate(answers):
-                assert numpy.array_equal(labels.distance, expected.distance[rank::4])
-                assert numpy.array_equal(labels.predecessor, expected.predecessor[rank::4])
+            assert_shares(answers, expected)
             overtaken += network.overtaken
     assert overtaken or name == "all in one"
 
@@ -283,3 +290,26 @@ def test_verbs_and_what_nobody_sends() -> None:
 
     with pytest.raises(ValueError, match="posts to itself"):
         run_in_lock_step(to_itself, 2)
+
+
+@needs_data
+@pytest.mark.parametrize("path", graph_cases())
+def test_any_number_of_ranks_finds_the_same_in_real_graphs(path: Path) -> None:
+    graph = read(path)
+    offsets, columns = fast_csr(
+        ZooGraph(path.name, len(graph.ids), graph.source, graph.target), symmetric=True
+    )
+    source = int(graph.source[len(graph.source) // 2])
+    distance = scipy_distances(offsets, columns, source)
+    threshold = suggest_threshold(offsets, columns, 4)
+    single = PartitionSearch(
+        partition(offsets, columns, ranks=1, threshold=threshold), Asked(symmetric=True)
+    ).run(source)
+    assert numpy.array_equal(single.distance, distance)
+    labels = scipy_components(offsets, columns)
+    for ranks in (2, 3, 4, 7):
+        whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
+        assert numpy.array_equal(components(whole, symmetric=True).component, labels)
+        found = PartitionSearch(whole, Asked(symmetric=True)).run(source)
+        assert numpy.array_equal(found.distance, distance)
+        assert numpy.array_equal(found.predecessor, single.predecessor)

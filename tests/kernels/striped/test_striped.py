@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
 import pytest
 
@@ -22,8 +20,9 @@ from gravel.kernels.striped import (
 from gravel.kernels.striped.program import search_program
 from gravel.kernels.striped.rank import StripedRankSearch
 from gravel.stages.rank_group import run_in_threads
-from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.cuda_case import fast_csr, rmat, smallest_predecessors
 from tests.kernels.disorder import DisorderedNetwork
+from tests.kernels.partition.ranks_case import assert_shares
 from tests.parameters import slow_among
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
@@ -38,16 +37,6 @@ OPTIONS = {
     "duplicates": {"bitmask": False},
     "one entry": {"bitmask": False, "history": 1},
 }
-
-
-def smallest_predecessors(offsets: Any, columns: Any, distance: Any) -> Any:
-    n = len(distance)
-    tails = numpy.repeat(numpy.arange(n), numpy.diff(offsets))
-    heads = columns.astype(numpy.int64)
-    tree = (distance[tails] >= 0) & (distance[heads] == distance[tails] + 1)
-    result = numpy.full(n, n)
-    numpy.minimum.at(result, heads[tree], tails[tree])
-    return numpy.where(result == n, -1, result)
 
 
 @pytest.mark.parametrize("graph", slow_among(ZOO, [BY_NAME["path_1000"]]), ids=lambda graph: graph.name)
@@ -169,9 +158,7 @@ def test_ranks_of_a_gang_find_the_same() -> None:
         expected = StripedSearch(whole).run(1)
         states = [StripedRankSearch(part, whole.vertex_count, 3) for part in whole.parts]
         answers = run_in_threads(lambda gang, state: search_rank(gang, state, 1), states)
-        for rank, labels in enumerate(answers):
-            assert numpy.array_equal(labels.distance, expected.distance[rank::3])
-            assert numpy.array_equal(labels.predecessor, expected.predecessor[rank::3])
+        assert_shares(answers, expected)
 
 
 @pytest.mark.parametrize("hold", [0.1, 0.5, 0.95])
@@ -188,9 +175,7 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
                 StripedRankSearch(part, whole.vertex_count, 4, Asked(), options) for part in whole.parts
             ]
             answers = network.run(lambda end, states=states: search_program(end, states[end.rank], 2))
-            for rank, labels in enumerate(answers):
-                assert numpy.array_equal(labels.distance, expected.distance[rank::4])
-                assert numpy.array_equal(labels.predecessor, expected.predecessor[rank::4])
+            assert_shares(answers, expected)
             overtaken += network.overtaken
     assert overtaken
 

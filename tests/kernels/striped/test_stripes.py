@@ -1,8 +1,7 @@
-"""Striped searches on a GPU equal the CPU's: ranks on one device, every option, and a lost device."""
+"""Striped searches on a GPU equal the CPU's: ranks on one device, and every option."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -10,7 +9,10 @@ import pytest
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
-from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
+from tests.kernels.cuda_case import ZOO, fast_csr, names, path, rmat
+from tests.kernels.side_by_side import sharing
+from tests.kernels.striped.striped_case import check
+from tests.trees import check_tree
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
@@ -28,46 +30,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def check_tree(offsets: Any, columns: Any, distance: Any, predecessor: Any) -> None:
-    n, reached = len(distance), distance > 0
-    assert numpy.array_equal(predecessor >= 0, reached)
-    assert (distance[predecessor[reached]] == distance[reached] - 1).all()
-    tails = numpy.repeat(numpy.arange(n), numpy.diff(offsets))
-    arcs = numpy.sort(tails * n + columns.astype(numpy.int64))
-    wanted = predecessor[reached].astype(numpy.int64) * n + numpy.flatnonzero(reached)
-    assert numpy.isin(wanted, arcs).all()
-
-
-def check(graph: Any, sources: list[int], ranks: int, options: StripedOptions, **constants: Any) -> None:
-    from gravel.kernels.striped.cuda import CudaStripedSearch
-
-    whole = stripe(*graph, ranks=ranks)
-    on_cpu = StripedSearch(whole, options=options)
-    on_gpu = CudaStripedSearch(whole, options=replace(options, barrier_seconds=5.0), **constants)
-    for source in sources:
-        wanted, found = on_cpu.run(source), on_gpu.run(source)
-        distance, predecessor = found.distance.get(), found.predecessor.get()
-        assert numpy.array_equal(distance, wanted.distance)
-        assert found.directions == wanted.directions
-        if options.bitmask:
-            check_tree(*graph, distance, predecessor)
-        else:
-            assert numpy.array_equal(predecessor, wanted.predecessor)
-        for mine, theirs in zip(on_gpu.labels, on_cpu.labels, strict=True):
-            for one, other in zip(mine.levels, theirs.levels, strict=True):
-                assert (one.frontier, one.arcs, one.claimed) == (other.frontier, other.arcs, other.claimed)
-                assert one.arcs == one.duplicates + one.masked + sum(one.sent)
-                if options.bitmask or not options.local_duplicates:
-                    assert (one.sent, one.sent_bytes) == (other.sent, other.sent_bytes)
-
-
 @pytest.mark.parametrize("graph", ZOO, ids=names)
 def test_virtual_ranks_find_what_the_cpu_does(graph: Any) -> None:
     n = graph.vertex_count
     for symmetric in (True, False):
         for ranks in RANKS:
             sources = sorted({0, n // 2, n - 1})
-            check(graph.csr(symmetric=symmetric), sources, ranks, StripedOptions())
+            check(graph.csr(symmetric=symmetric), sources, ranks)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
@@ -82,10 +51,10 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 
 def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
-    check(graph, [7, 100], 3, StripedOptions())
+    check(graph, [7, 100], 3)
     monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
     monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
-    check(graph, [7, 100], 3, StripedOptions())
+    check(graph, [7, 100], 3)
 
 
 def test_outputs_depth_and_devices() -> None:
@@ -106,22 +75,30 @@ def test_outputs_depth_and_devices() -> None:
     distance = StripedSearch(whole).run(source).distance
     found = search.run(source)
     assert found.distance is None
-    check_tree(*graph, distance, found.predecessor.get())
+    check_tree(whole, source, distance, found.predecessor.get())
 
 
-def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+@pytest.mark.parametrize(("ranks", "devices"), [(2, 2), (3, 3), (4, 2), (8, 8)])
+def test_devices_that_share_a_gpu(ranks: int, devices: int) -> None:
+    for graph in (rmat(14), *ZOO):
+        for options in (StripedOptions(), StripedOptions(bitmask=False)):
+            with sharing(devices) as shared:
+                sources = [0, graph.vertex_count - 1]
+                check(fast_csr(graph, symmetric=True), sources, ranks, options, devices=shared)
+
+
+def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     from gravel.kernels.striped.cuda import CudaStripedSearch
 
-    described, alone = DeviceBarrier.described, DeviceBarrier()
-
-    def with_a_stranger(self: Any, pointers: Any, device: int, limit: float) -> Any:
-        return described(self, [*pointers, alone.pointer], device, limit)
-
-    whole = stripe(*fast_csr(rmat(10), symmetric=True), ranks=2)
-    monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
-    search = CudaStripedSearch(whole, options=StripedOptions(barrier_seconds=0.2))
-    for _ in range(2):
-        with pytest.raises(RuntimeError, match="the search was given up"):
-            search.run(1)
-    assert alone.aborted
+    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 250)
+    whole = stripe(*path(700), ranks=2)
+    search, on_cpu = CudaStripedSearch(whole), StripedSearch(whole)
+    for source in (350, 0, 0):
+        found, wanted = search.run(source), on_cpu.run(source)
+        assert found.directions == wanted.directions
+        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
+            assert [level.frontier for level in mine.levels] == [level.frontier for level in theirs.levels]
+            assert all(
+                level.expand_milliseconds + level.barrier_milliseconds + level.contract_milliseconds > 0
+                for level in mine.levels
+            )

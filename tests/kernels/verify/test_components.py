@@ -13,6 +13,7 @@ from gravel.kernels.verify import Check, check_components
 from gravel.kernels.verify.ranks.components import check_components_program
 from gravel.kernels.verify.ranks.components_cpu import RankLabelChecker
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.partition.ranks_case import part_on_device
 from tests.zoo import ZooGraph, scipy_components, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]
@@ -117,3 +118,28 @@ def test_labels_of_another_graph_are_refused() -> None:
     graph = partition(*PARTS.csr(), ranks=2, threshold=4)
     with pytest.raises(ValueError, match="component has shape"):
         check_over_ranks(graph, numpy.zeros(4, numpy.uint32))
+
+
+def checker_on(place: Any, part_placed: Any = part_on_device) -> Any:
+    """Make checkers of ranks whose arcs lie where `place` brings them."""
+    from gravel.kernels.verify.ranks.components_cuda import RankLabelChecker as OnDevice
+
+    return lambda part, delegates, *sizes: OnDevice(part_placed(part, place), place(delegates), *sizes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_findings_on_a_gpu_are_those_of_the_whole_graph(ranks: int) -> None:
+    import cupy
+
+    random = numpy.random.default_rng(ranks)
+    for csr in (PARTS.csr(), SKEWED.csr(), fast_csr(rmat(14, edge_factor=1), symmetric=True)):
+        right = scipy_components(*csr).astype(numpy.uint32)
+        wide = csr[0], csr[1].astype(numpy.uint64)
+        graphs = [partition(*csr, ranks=ranks, threshold=threshold) for threshold in (0, 4, 10**6)]
+        graphs.append(partition(*wide, ranks=ranks, threshold=4))
+        for turn in range(20):
+            labels = plant(right, random) if turn else right
+            expected = check_components(*csr, labels, symmetric=True)
+            given = cupy.asarray(labels)
+            assert check_over_ranks(graphs[turn % 4], given, checker_on(cupy.asarray), piece=1000) == expected

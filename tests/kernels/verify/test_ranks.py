@@ -13,6 +13,7 @@ from gravel.kernels.partition import PartitionedGraph, partition
 from gravel.kernels.verify import Check, check_bfs
 from gravel.kernels.verify.ranks import check_program, sum_levels_program
 from gravel.kernels.verify.ranks.cpu import RankChecker
+from tests.kernels.partition.ranks_case import part_on_device
 from tests.kernels.verify.damage import search
 from tests.zoo import ZooGraph, zoo
 
@@ -23,13 +24,15 @@ Labels = tuple[Any, Any]
 
 
 def check_over_ranks(
-    graph: PartitionedGraph, source: int, labels: Labels, max_depth: int | None = None, checker: Any = None
+    graph: PartitionedGraph,
+    source: int,
+    labels: Any,
+    max_depth: int | None = None,
+    checker: Any = RankChecker,
 ) -> list[Check]:
-    made = checker or RankChecker
-
     def program(end: Any) -> Any:
         own = [None if array is None else array[end.rank :: graph.ranks].copy() for array in labels]
-        rank = made(graph.parts[end.rank], graph.delegates, graph.vertex_count, graph.ranks)
+        rank = checker(graph.parts[end.rank], graph.delegates, graph.vertex_count, graph.ranks)
         return check_program(end, rank, source, *own, max_depth=max_depth)
 
     found = run_in_lock_step(program, graph.ranks)
@@ -43,12 +46,21 @@ def outputs(labels: Labels) -> Iterator[Labels]:
     yield None, labels[1]
 
 
-def assert_agree(csr: Any, graph: PartitionedGraph, source: int, labels: Labels, **choices: Any) -> set[str]:
+def assert_agree(
+    csr: Any,
+    graph: PartitionedGraph,
+    source: int,
+    labels: Labels,
+    checker: Any = RankChecker,
+    place: Any = numpy.asarray,
+    **choices: Any,
+) -> set[str]:
     """Compare the findings, and return the rules that are broken."""
     broken = set()
     for some in outputs(labels):
         expected = check_bfs(*csr, source, *some, symmetric=True, **choices)
-        assert check_over_ranks(graph, source, some, **choices) == expected
+        given = tuple(None if each is None else place(each) for each in some)
+        assert check_over_ranks(graph, source, given, checker=checker, **choices) == expected
         broken |= {check.name for check in expected if not check.passed}
     return broken
 
@@ -144,3 +156,27 @@ def test_labels_of_another_graph_are_refused() -> None:
             check_over_ranks(graph, 0, wrong)
     with pytest.raises(ValueError, match="source 221 is not in the graph"):
         check_over_ranks(graph, 221, labels)
+
+
+def checker_on(place: Any, part_placed: Any = part_on_device) -> Any:
+    """Make checkers of ranks whose arcs lie where `place` brings them."""
+    from gravel.kernels.verify.ranks.cuda import RankChecker as OnDevice
+
+    return lambda part, delegates, *sizes: OnDevice(part_placed(part, place), place(delegates), *sizes)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_findings_on_a_gpu_are_those_of_the_whole_graph(ranks: int) -> None:
+    import cupy
+
+    random = numpy.random.default_rng(ranks)
+    checker = checker_on(cupy.asarray)
+    for member in (GRID, SKEWED):
+        csr = member.csr()
+        graphs = [partition(*csr, ranks=ranks, threshold=threshold) for threshold in (0, 4, 10**6)]
+        for turn in range(30):
+            source = int(random.integers(member.vertex_count))
+            labels = plant(search(csr, source), random, source) if turn else search(csr, source)
+            assert_agree(csr, graphs[turn % 3], source, labels, checker, cupy.asarray)
+    assert_levels_are_summed(checker, cupy.asarray)
