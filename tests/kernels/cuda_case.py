@@ -128,3 +128,20 @@ def path(vertices: int) -> tuple[Any, Any]:
     offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
     inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
     return offsets, inner[1:-1].astype(numpy.uint32)
+
+
+def peak_of(work: Any) -> int:
+    """Bytes that work takes of the device at once, in a pool of its own."""
+    import cupy
+
+    pool, peak = cupy.cuda.MemoryPool(), 0
+
+    def allocate(size: int) -> Any:
+        nonlocal peak
+        memory = pool.malloc(size)
+        peak = max(peak, pool.used_bytes())
+        return memory
+
+    with cupy.cuda.using_allocator(allocate):
+        work()
+    return peak

@@ -207,20 +207,3 @@ def test_wrong_edges_are_named(change, message):
     }
     with pytest.raises(ValueError, match=message):
         build(**{**edges, **change})
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("keep", [False, True])
-def test_cuda_builds_the_same_rows(direction, keep):
-    import cupy
-
-    source, target = generate("rmat", scale=12, edge_factor=16, seed=2)
-    options = {"direction": direction, "keep_duplicates": keep, "keep_loops": keep}
-    for first, last in ((0, 4096), (1000, 3000)):
-        span = {"first_vertex": first, "last_vertex": last}
-        here = build(source, target, 4096, **options, **span)
-        there = build(cupy.asarray(source), cupy.asarray(target), 4096, **options, **span)
-        assert here.loop_count == there.loop_count
-        assert numpy.array_equal(here.row_offsets, cupy.asnumpy(there.row_offsets))
-        assert numpy.array_equal(here.column_indices, cupy.asnumpy(there.column_indices))

@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.order import apply, permutation, statistics
+from gravel.kernels.order.rcm import SHORT
 from gravel.stages.context import PlainContext
 from gravel.stages.ingest import STAGE as INGEST
 from gravel.stages.stage import Machine
@@ -67,6 +68,18 @@ def test_bandwidth_on_meshes_and_roads_is_scipys(name):
     assert ours.mean_gap <= 1.02 * theirs.mean_gap
 
 
+@pytest.mark.parametrize("dims", [[40, 300], [100, 100], [20, 25, 30]])
+def test_bandwidth_of_shuffled_lattices_is_scipys(dims):
+    source, target = generate("grid", dims=dims)
+    vertices = int(numpy.prod(dims))
+    shuffled = numpy.random.default_rng(2).permutation(vertices).astype(numpy.uint32)
+    offsets, columns, _ = build(shuffled[source], shuffled[target], vertices)
+    ours = statistics(*apply(offsets, columns, permutation("rcm", offsets, columns)))
+    theirs = statistics(*apply(offsets, columns, scipy_rcm(offsets, columns)))
+    assert ours.bandwidth <= 1.02 * theirs.bandwidth
+    assert ours.bandwidth < statistics(offsets, columns).bandwidth / 10
+
+
 def peripheral(offsets, columns, vertex):
     """The start of a component's numbering, by distances alone."""
     degree = numpy.diff(offsets)
@@ -95,10 +108,11 @@ def defined(method, offsets, columns):
             inside = numpy.flatnonzero(distance >= 0).tolist()
             order += sorted(inside, key=lambda v: (distance[v], degree[v], v))
             continue
-        queue = [root]
+        queue, seen = [root], {root}
         for parent in queue:
-            fresh = set(columns[offsets[parent] : offsets[parent + 1]].tolist()) - set(queue)
+            fresh = set(columns[offsets[parent] : offsets[parent + 1]].tolist()) - seen
             queue += sorted(fresh, key=lambda v: (degree[v], v))
+            seen |= fresh
         order += queue
     new = numpy.empty(len(order), numpy.int64)
     new[order[::-1]] = numpy.arange(len(order))
@@ -128,6 +142,19 @@ def test_any_graph_is_ordered_as_defined(pairs, method, raw):
         edges[:, 0].copy(), edges[:, 1].copy(), 20, keep_duplicates=raw, keep_loops=raw
     )
     assert permutation(method, offsets, columns).tolist() == defined(method, offsets, columns)
+
+
+@pytest.mark.parametrize("leaves", [SHORT - 1, SHORT, SHORT + 1, 3 * SHORT + 5, 20 * SHORT])
+def test_children_of_a_hub_are_sorted(leaves):
+    """Children of different degrees: leaf i has i % 7 leaves of its own."""
+    pairs = [(0, i) for i in range(1, leaves + 1)]
+    for i in range(1, leaves + 1):
+        for _ in range(i % 7):
+            pairs.append((i, len(pairs) + 1))
+    edges = numpy.array(pairs, numpy.uint32)
+    rows = build(edges[:, 0].copy(), edges[:, 1].copy(), len(pairs) + 1)
+    found = permutation("rcm", rows.row_offsets, rows.column_indices)
+    assert found.tolist() == defined("rcm", rows.row_offsets, rows.column_indices)
 
 
 def test_levels_by_degree_cost_bandwidth():

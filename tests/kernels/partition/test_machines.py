@@ -8,7 +8,7 @@ import pytest
 
 from gravel.kernels.partition import predict
 from gravel.kernels.partition.census import Division
-from gravel.kernels.partition.machines import H200_NCCL, H200_PEER
+from gravel.kernels.partition.machines import CPU_WORKERS, H200_NCCL, H200_PEER, LinkCurve, with_links
 from gravel.kernels.partition.model import BY_DEGREE, DEGREE_ORDER, Searching, hosts_of
 
 DIVISIONS = {
@@ -103,3 +103,24 @@ def test_a_host_that_launches_every_level_takes_milliseconds(
     found = 1e3 * predict(DIVISIONS[22], machine=H200_NCCL, searching=sends, **facts).seconds
     assert 0.9 * fastest < found < 1.1 * slowest
     assert found > 4 * 1e3 * predict(DIVISIONS[22], machine=H200_PEER, searching=OWN_ORDER, **facts).seconds
+
+
+def curve(pattern: str, carried: list[float], seconds: list[float], transport: str = "wire") -> LinkCurve:
+    return LinkCurve(transport, pattern, tuple(carried), tuple(seconds))
+
+
+def test_measured_links_make_a_machine() -> None:
+    meet, pair = curve("meet", [0], [2e-4]), curve("pair", [64, 1 << 20], [3e-4, 5e-3])
+    exchange = curve("exchange", [64, 1e6], [1e-3, 3e-3])
+    found = with_links(CPU_WORKERS, [meet, pair, exchange])
+    assert found.name == "CPU workers, wire as measured"
+    assert (found.link_latency, found.message_seconds) == (2e-4, 3e-4)
+    assert found.link_bandwidth == pytest.approx((1e6 - 64) / 2e-3)
+    assert found.access_rate == CPU_WORKERS.access_rate
+    # What is read by peers joins no hosts, and noise may hide what bytes take.
+    flat = with_links(H200_PEER, [curve("reduce", [64, 1e6], [1e-3, 1e-3], "peer")])
+    assert flat.link_bandwidth == pytest.approx(1e9)
+    assert flat.message_seconds == H200_PEER.message_seconds
+    assert with_links(H200_PEER, []) == H200_PEER
+    with pytest.raises(ValueError, match="links of peer, wire do not make one machine"):
+        with_links(H200_PEER, [meet, curve("meet", [0], [1e-6], "peer")])

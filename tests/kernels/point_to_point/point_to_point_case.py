@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.csr.reversed import reversed_rows
+from gravel.kernels.point_to_point import prepare
 from tests.kernels.sssp_case import WeightedGraph, as_floats, distances, weighted
 
 
@@ -41,6 +43,34 @@ def extreme(seed: int) -> WeightedGraph:
     pool = rng.choice([0, 1.4e-45, 1e-38, 1e-20, 1e-10, 0.5, 7, 1e10, 1e20, 3e38], rng.integers(2, 5))
     drawn = rng.choice(pool, len(pairs)).astype(numpy.float32)
     return weighted(f"extreme {seed}", n, [*pairs, *pairs[:, ::-1]], numpy.concatenate([drawn, drawn]))
+
+
+def compare(
+    graph: WeightedGraph,
+    lengths: Any,
+    place: Any,
+    *,
+    index: Any = numpy.uint32,
+    on_device: dict[str, Any] | None = None,
+    **options: Any,
+) -> None:
+    """Rows on a device have the lengths and paths of those on the CPU, and a search leaves nothing behind."""
+
+    def placed(rows: Any) -> list[Any]:
+        given = rows[0], rows[1].astype(index), rows[2]
+        return [None if each is None else place(each) for each in given]
+
+    rows = graph.row_offsets, graph.columns, lengths
+    back, pairs = reversed_rows(*rows), pairs_of(graph)
+    there = prepare(*placed(rows), reverse=placed(back), **options, **(on_device or {}))
+    found, expected = there.run(*pairs), prepare(*rows, reverse=back, **options).run(*pairs)
+    check(unweighted(graph) if lengths is None else graph, *pairs, found)
+    numpy.testing.assert_array_equal(found.length, expected.length)
+    numpy.testing.assert_array_equal(found.offsets, expected.offsets)
+    numpy.testing.assert_array_equal(found.vertices, expected.vertices)
+    again = there.run(*pairs, path=False)
+    numpy.testing.assert_array_equal(again.length, expected.length)
+    assert again.vertices is None
 
 
 def check(graph: WeightedGraph, sources: Any, targets: Any, found: Any) -> None:

@@ -1,4 +1,4 @@
-"""Pairs on the CPU: lengths against searches of one source, paths of that length, and what is refused."""
+"""Pairs: lengths against searches of one source, paths of that length, what is refused; GPUs as the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import cpu, prepare
 from gravel.kernels.sssp import sssp
 from gravel.kernels.threads import thread_count
-from tests.kernels.point_to_point.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
+from tests.kernels.point_to_point.point_to_point_case import (
+    check,
+    compare,
+    lost_in_rounding,
+    pairs_of,
+    unweighted,
+)
 from tests.kernels.sssp_case import random_graph, special, weighted
 
 
@@ -154,3 +160,32 @@ def test_what_is_refused() -> None:
     below = weighted("", 6, [(0, 1), (3, 5)], numpy.array([1, -2], numpy.int32))
     with pytest.raises(ValueError, match=r"the arc \(3, 5\) has the weight -2"):
         prepare(*below.rows)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("graph", [*special(), *map(random_graph, range(96)), *lost_in_rounding()], ids=str)
+def test_a_gpu_finds_what_the_cpu_does(graph: Any) -> None:
+    import cupy
+
+    for lengths in (graph.weights, None):
+        for options in ({}, {"block": 64}, {"at_once": 1}):
+            compare(graph, lengths, cupy.asarray, on_device=options)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
+def test_thousands_of_pairs_on_a_gpu(dtype: Any) -> None:
+    import cupy
+
+    rng = numpy.random.default_rng(5)
+    n, m = 200_000, 600_000
+    ends = rng.integers(0, n, (m, 2))
+    ends[:20_000, 0] = 7
+    drawn = rng.integers(1, 100, m).astype(dtype)
+    graph = weighted("large", n, numpy.concatenate([ends, ends[:, ::-1]]), numpy.concatenate([drawn, drawn]))
+    pairs = rng.integers(0, n, (2, 2000))
+    there = [cupy.asarray(each) for each in graph.rows]
+    expected, found = prepare(*graph.rows).run(*pairs), prepare(*there).run(*pairs)
+    numpy.testing.assert_array_equal(found.length, expected.length)
+    numpy.testing.assert_array_equal(found.offsets, expected.offsets)
+    numpy.testing.assert_array_equal(found.vertices, expected.vertices)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from gravel.kernels.partition.machines import CPU_WORKERS, H200_PEER, LinkCurve, with_links
 from gravel.kernels.probes.links import PATTERNS, carried_bytes, measure, sizes_between
 from gravel.kernels.probes.links.wire import WireLink
 from gravel.stages.rank_group import run_in_threads
@@ -104,24 +103,3 @@ def test_sizes_are_whole_words() -> None:
     assert sizes_between(1, 100, 4) == (8, 32, 104)
     assert sizes_between(64, 64, 2) == (64,)
     assert [carried_bytes(name, 64, 3, 100) for name in PATTERNS] == [0, 64, 128, 256, 128]
-
-
-def curve(pattern: str, carried: list[float], seconds: list[float], transport: str = "wire") -> LinkCurve:
-    return LinkCurve(transport, pattern, tuple(carried), tuple(seconds))
-
-
-def test_measured_links_make_a_machine() -> None:
-    meet, pair = curve("meet", [0], [2e-4]), curve("pair", [64, 1 << 20], [3e-4, 5e-3])
-    exchange = curve("exchange", [64, 1e6], [1e-3, 3e-3])
-    found = with_links(CPU_WORKERS, [meet, pair, exchange])
-    assert found.name == "CPU workers, wire as measured"
-    assert (found.link_latency, found.message_seconds) == (2e-4, 3e-4)
-    assert found.link_bandwidth == pytest.approx((1e6 - 64) / 2e-3)
-    assert found.access_rate == CPU_WORKERS.access_rate
-    # What is read by peers joins no hosts, and noise may hide what bytes take.
-    flat = with_links(H200_PEER, [curve("reduce", [64, 1e6], [1e-3, 1e-3], "peer")])
-    assert flat.link_bandwidth == pytest.approx(1e9)
-    assert flat.message_seconds == H200_PEER.message_seconds
-    assert with_links(H200_PEER, []) == H200_PEER
-    with pytest.raises(ValueError, match="links of peer, wire do not make one machine"):
-        with_links(H200_PEER, [meet, curve("meet", [0], [1e-6], "peer")])

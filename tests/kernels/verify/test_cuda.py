@@ -16,13 +16,12 @@ from gravel.kernels.verify.cuda.memory import (
     plan_searches,
 )
 from gravel.kernels.verify.cuda.resources import Resources
-from tests.kernels.cuda_case import LONG_PATH, names, on_device, rmat
+from tests.kernels.cuda_case import LONG_PATH, names, on_device, peak_of, rmat
 from tests.kernels.verify.damage import HUBS, ZOO, csr_of, damaged, damaged_components, search
 from tests.zoo import ZooGraph, scipy_components
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
-
 ROOM = 8 << 30
 FORMS = ((True, True), (True, False), (False, True))
 GRAPHS = [*ZOO, HUBS, LONG_PATH, rmat(12)]
@@ -129,21 +128,6 @@ def test_components(graph: ZooGraph, symmetric: bool) -> None:
         assert all(check.passed for check in expected) is (not name)
 
 
-def _peak(work: Any) -> int:
-    """Bytes that work takes of the device at once, in a pool of its own."""
-    pool, peak = cupy.cuda.MemoryPool(), 0
-
-    def allocate(size: int) -> Any:
-        nonlocal peak
-        memory = pool.malloc(size)
-        peak = max(peak, pool.used_bytes())
-        return memory
-
-    with cupy.cuda.using_allocator(allocate):
-        work()
-    return peak
-
-
 @pytest.mark.parametrize("searches", [1, 5, 64])
 @pytest.mark.parametrize("scale", [15, 18])
 def test_the_memory_is_what_is_stated(scale: int, searches: int) -> None:
@@ -157,7 +141,7 @@ def test_the_memory_is_what_is_stated(scale: int, searches: int) -> None:
     assert batch is not None
     labels = (numpy.stack([d] * searches), numpy.stack([p] * searches))
     found: list[Any] = []
-    peak = _peak(
+    peak = peak_of(
         lambda: found.extend(
             check_searches(*csr, [1] * searches, *labels, symmetric=True, resources=Resources(ROOM))
         )
@@ -167,7 +151,7 @@ def test_the_memory_is_what_is_stated(scale: int, searches: int) -> None:
     labelled = scipy_components(*csr).astype(numpy.uint32)
     planned = plan_components(size, 4, ROOM)
     assert planned is not None
-    peak = _peak(lambda: check(*csr, labelled, Resources(ROOM), symmetric=True))
+    peak = peak_of(lambda: check(*csr, labelled, Resources(ROOM), symmetric=True))
     assert peak <= planned.device_bytes <= 1.3 * peak + (8 << 20)
 
 

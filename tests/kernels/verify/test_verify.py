@@ -1,4 +1,4 @@
-"""The verifiers pass what is right and name each kind of fault."""
+"""The verifiers pass what is right, name each kind of fault, and lead to no code of what they check."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import pytest
 
 from gravel.kernels.verify import Check, check_bfs, check_components, skipped_checks
 from gravel.kernels.verify.tree import LOST, levels_of
+from gravel.pipeline.core.files import ROOT
+from gravel.pipeline.plugins.sources import Sources
 from tests.kernels.verify.damage import search
 from tests.zoo import ZooGraph, scipy_components, zoo
 
@@ -272,3 +274,33 @@ def test_predecessors_along_a_long_path_are_walked_once() -> None:
     predecessor[n // 2] = n - 1
     broken = failed(check_bfs(offsets, columns, 0, None, predecessor, symmetric=False))
     assert broken["tree"].faults == n - n // 2
+
+
+ALGORITHMS = ("bfs", "components", "strong_components", "sssp")
+
+
+CHECKED = tuple(f"{folder}{name}" for folder in ("gravel.kernels.", "kernels/") for name in ALGORITHMS)
+
+
+def below(name: str, roots: tuple[str, ...]) -> bool:
+    return any(name == root or name.startswith((f"{root}.", f"{root}/")) for root in roots)
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        tuple(f"gravel.kernels.verify.cuda.{name}" for name in ALGORITHMS),
+        tuple(f"gravel.kernels.verify.{name}" for name in ALGORITHMS),
+    ],
+    ids=["cuda", "cpu"],
+)
+def test_nothing_of_what_is_checked_is_reached(modules: tuple[str, ...]) -> None:
+    reached = Sources(ROOT).closure(*modules)
+    assert not [name for name in reached if below(name, CHECKED)]
+    if "cuda" in modules[0]:
+        # What they are made of is seen, kernels and headers too.
+        kernels = {name for name in reached if name.startswith("kernels/verify/cuda/")}
+        names = ("vertices.cu", "rows.cu", "paths.cu", "components.cu", "strong_components.cu")
+        names += ("counts.cuh", "long_rows.cuh", "integers.cuh", "rules.cuh")
+        assert kernels == {f"kernels/verify/cuda/{name}" for name in names}
+        assert "gravel.kernels.verify.cuda.blocks" in reached
