@@ -6,7 +6,7 @@ import pytest
 from gravel.kernels.bfs import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS
 from tests.emulation import strict_cupy
-from tests.kernels.bfs.test_encoded import TUNINGS
+from tests.kernels.conformance import STEPS as TUNINGS
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 

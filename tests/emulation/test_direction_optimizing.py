@@ -12,8 +12,8 @@ from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
 from gravel.stages.ingest import read_edges
 from tests.emulation import grid_kernels, strict_cupy
-from tests.kernels.bfs.test_direction_optimizing import ALWAYS_PULL, DEFERRED_ROWS, TUNINGS
-from tests.kernels.conformance import check, csr_of, long_rows, sources_of
+from tests.kernels.bfs.test_direction_optimizing import DEFERRED_ROWS, TUNINGS
+from tests.kernels.conformance import ALWAYS_PULL, check, csr_of, long_rows, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import DATA, needs_data
 

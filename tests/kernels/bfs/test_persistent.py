@@ -3,12 +3,9 @@
 import numpy
 import pytest
 
-from gravel.kernels.bfs import prepare, prepare_rows
-from gravel.kernels.layouts import encode
+from gravel.kernels.bfs import prepare
 from gravel.kernels.layouts.registry import encoded_layouts
-from tests.kernels.bfs.test_direction_optimizing import check
-from tests.kernels.conformance import check as check_result
-from tests.kernels.conformance import sources_of
+from tests.kernels.conformance import GRAPHS, check, csr_of, prepared, search_all
 from tests.kernels.cuda_case import ZOO, fast_csr, names, on_device, rmat
 from tests.zoo import ZooGraph
 
@@ -65,17 +62,18 @@ LARGE = [lattice(24), scattered_grid(150), rmat(13)]
 
 @pytest.mark.parametrize("tuning", TUNINGS)
 @pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize("graph", ZOO, ids=names)
-def test_zoo(graph, symmetric, tuning) -> None:
+@pytest.mark.parametrize("name", GRAPHS)
+def test_zoo(name, symmetric, tuning) -> None:
     for output in ("distance", "both"):
-        check(graph, "persistent", symmetric=symmetric, output=output, **TUNINGS[tuning])
+        options = {"symmetric": symmetric, "output": output, **TUNINGS[tuning]}
+        search_all(csr_of(name, symmetric), "persistent", **options)
 
 
 @pytest.mark.parametrize("tuning", TUNINGS)
 @pytest.mark.parametrize("output", ["distance", "predecessor"])
 @pytest.mark.parametrize("graph", LARGE, ids=names)
 def test_large_graphs(graph, output, tuning) -> None:
-    check(graph, "persistent", symmetric=True, output=output, **TUNINGS[tuning])
+    search_all(fast_csr(graph, symmetric=True), "persistent", output=output, **TUNINGS[tuning])
 
 
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
@@ -84,9 +82,10 @@ def test_large_graphs(graph, output, tuning) -> None:
 def test_wide_vertices_and_predecessors(monkeypatch, index, narrow, width) -> None:
     monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
     for graph in LARGE:
-        options = {"index": index, "width": width, "target": 32}
-        check(graph, "persistent", symmetric=False, **options)
-        check(graph, "persistent", symmetric=True, output="distance", **options)
+        options = {"width": width, "target": 32}
+        directed, both = (fast_csr(graph, symmetric=each, index=index) for each in (False, True))
+        search_all(directed, "persistent", symmetric=False, **options)
+        search_all(both, "persistent", output="distance", **options)
 
 
 @pytest.mark.parametrize("layout", encoded_layouts())
@@ -95,29 +94,24 @@ def test_wide_vertices_and_predecessors(monkeypatch, index, narrow, width) -> No
 def test_encoded_rows(output, tuning, layout) -> None:
     for graph in (*LARGE, hubs_and_leaves()):
         csr = fast_csr(graph, symmetric=True)
-        rows = encode(layout, *on_device(*csr))
-        constants = {"output": output, **TUNINGS[tuning]}
-        search = prepare_rows(rows, strategy="persistent", symmetric=True, **constants)
-        for source in sources_of(graph.vertex_count, 2):
-            check_result(search.run(source), csr, source, output)
+        search_all(csr, "persistent", layout, output=output, count=2, **TUNINGS[tuning])
 
 
 @pytest.mark.parametrize("layout", encoded_layouts())
 def test_arcs_of_encoded_rows_are_counted(layout) -> None:
     csr = fast_csr(LARGE[1], symmetric=True)
-    rows = encode(layout, *on_device(*csr))
-    search = prepare_rows(rows, strategy="persistent", symmetric=True, statistics=True)
-    check_result(search.run(5), csr, 5, "both", statistics=True)
+    search = prepared(csr, "persistent", layout, "cuda", statistics=True)
+    check(search.run(5), csr, 5, "both", statistics=True)
 
 
 @pytest.mark.parametrize("max_depth", [0, 1, 2, 7, 40])
 @pytest.mark.parametrize("tuning", ["default", "many_parts", "overflows", "never_narrow"])
 def test_depth_is_bounded(max_depth, tuning) -> None:
-    some = [g for g in ZOO if g.name in ("path_33", "path_1000", "grid_13x17", "star_300", "two_parts")]
-    for graph in (*LARGE, *some):
+    some = ("path_33", "path_1000", "grid_13x17", "star_300", "two_parts")
+    large = [fast_csr(graph, symmetric=True) for graph in LARGE]
+    for csr in (*large, *(csr_of(name, True) for name in some)):
         for output in ("distance", "both"):
-            options = {"output": output, "max_depth": max_depth, **TUNINGS[tuning]}
-            check(graph, "persistent", symmetric=True, **options)
+            search_all(csr, "persistent", output=output, max_depth=max_depth, **TUNINGS[tuning])
 
 
 @pytest.mark.parametrize("tuning", TUNINGS)
@@ -144,7 +138,8 @@ def test_a_lone_warp_does_nothing_twice() -> None:
 def test_rows_for_a_block_and_for_the_whole_grid(tuning) -> None:
     graph = hubs_and_leaves()
     for symmetric in (True, False):
-        check(graph, "persistent", symmetric=symmetric, **TUNINGS[tuning])
+        csr = fast_csr(graph, symmetric=symmetric)
+        search_all(csr, "persistent", symmetric=symmetric, **TUNINGS[tuning])
 
 
 def test_repeated_searches_agree() -> None:
