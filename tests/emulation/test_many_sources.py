@@ -23,13 +23,12 @@ def found_there(rows, sources, **asked):
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("piece", [3, 256])
 @pytest.mark.parametrize("batch", [64, 256, 1024])
-def test_a_bit_for_each_source(batch, piece, share, monkeypatch):
-    monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
+def test_a_bit_for_each_source(batch, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
-    for seed in range(4):
+    for seed, piece in enumerate([3, 256, 256, 3]):
+        monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
         rows = random_rows(seed)
         n = len(rows[0]) - 1
         sources = numpy.random.default_rng(seed).integers(0, n, batch - 7)

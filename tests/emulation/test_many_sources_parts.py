@@ -53,12 +53,11 @@ def in_parts(layout, rows):
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("batch", [64, 256, 1024])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_rows_in_parts_are_searched_as_whole_ones(layout, batch, share, monkeypatch):
+def test_rows_in_parts_are_searched_as_whole_ones(layout, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
-    for seed, piece in enumerate([7, 40, 512, 3]):
+    for seed, (piece, batch) in enumerate([(7, 64), (40, 256), (512, 1024), (3, 64)]):
         monkeypatch.setattr(bit_parallel_cuda, "PIECE_BYTES", piece)
         monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
         rows = encodable(random_rows(seed, vertices=400), numpy.uint64 if seed == 1 else numpy.uint32)
@@ -91,13 +90,14 @@ def test_what_a_level_does_not_need_is_not_read(layout):
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("room", [0, 1, 300, 4000, 1 << 30])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_split_rows(layout, room, share, monkeypatch):
+def test_split_rows(layout, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
-    monkeypatch.setattr("gravel.kernels.distances.many_cuda._kept", lambda rows, most, memory: (room, most))
-    for seed, batch in enumerate([64, 256, 1024]):
+    of_rooms = ((0, 64), (1, 256), (300, 1024), (4000, 64), (1 << 30, 256))
+    for seed, (room, batch) in enumerate(of_rooms):
+        kept = lambda rows, most, memory, room=room: (room, most)  # noqa: E731
+        monkeypatch.setattr("gravel.kernels.distances.many_cuda._kept", kept)
         rows = encodable(random_rows(seed, vertices=400))
         sources = numpy.random.default_rng(seed).integers(0, 400, batch - 7)
         asked = {"levels": seed % 3, "vertices": seed % 2 == 0}

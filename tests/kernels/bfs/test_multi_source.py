@@ -3,11 +3,10 @@
 import numpy
 import pytest
 
-from gravel.kernels.bfs import BatchSearch, prepare, prepare_rows
-from gravel.kernels.layouts import encode
+from gravel.kernels.bfs import BatchSearch, prepare
 from gravel.kernels.layouts.registry import encoded_layouts
-from tests.kernels.conformance import hubs
-from tests.kernels.cuda_case import fast_csr, on_device, rmat, smallest_predecessors
+from tests.kernels.conformance import COLUMNS, OUTPUTS, csr_of, expected, fetch, hubs, place, prepared
+from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import scipy_distances, zoo
 
 ON = [pytest.param("cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -20,37 +19,23 @@ TUNINGS = {
 }
 
 
-def place(backend, *arrays):
-    return arrays if backend == "cpu" else on_device(*arrays)
-
-
-def host(array):
-    return array if isinstance(array, numpy.ndarray) else array.get()
-
-
 def check_batch(search, csr, sources, *, output, max_depth=None) -> None:
     batch = search.run_many(sources)
     n = len(csr[0]) - 1
     assert batch.sources == tuple(sources)
     assert batch.milliseconds > 0
-    distance = None if output == "predecessor" else host(batch.distance)
-    predecessor = None if output == "distance" else host(batch.predecessor)
+    distance, predecessor = fetch(batch.distance), fetch(batch.predecessor)
     deepest = 0
-    answers = {}
     for i, source in enumerate(sources):
-        if source not in answers:
-            hops = scipy_distances(*csr, source)
-            hops[hops > (n if max_depth is None else max_depth)] = -1
-            answers[source] = hops, smallest_predecessors(*csr, hops)
-        hops, tree = answers[source]
+        hops, tree = expected(csr, source, max_depth)
         deepest = max(deepest, int(hops.max()))
         if distance is not None:
             assert distance.dtype == numpy.int32
             numpy.testing.assert_array_equal(distance[i], hops)
         if predecessor is not None:
             numpy.testing.assert_array_equal(predecessor[i], tree)
-    assert (batch.distance is None) == (distance is None)
-    assert (batch.predecessor is None) == (predecessor is None)
+    assert (distance is None) == (output == "predecessor")
+    assert (predecessor is None) == (output == "distance")
     assert len(batch.directions) == min(deepest + 1, n if max_depth is None else max_depth)
 
 
@@ -59,12 +44,13 @@ def sources_of(n, count):
 
 
 @pytest.mark.parametrize("backend", ON)
-@pytest.mark.parametrize("output", ["both", "distance", "predecessor"])
+@pytest.mark.parametrize("layout", [COLUMNS, *encoded_layouts()])
+@pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
-def test_a_batch_of_any_size(backend, output, symmetric) -> None:
+def test_a_batch_of_any_size(backend, layout, output, symmetric) -> None:
     for graph in GRAPHS:
-        csr = graph.csr(symmetric=symmetric)
-        search = prepare(*place(backend, *csr), strategy="multi_source", output=output, symmetric=symmetric)
+        csr = csr_of(graph.name, symmetric)
+        search = prepared(csr, "multi_source", layout, backend, symmetric=symmetric, output=output)
         assert isinstance(search, BatchSearch)
         assert search.batch == 64
         # Sources repeat where there are few vertices; the small batch comes last, after a larger one.
@@ -73,24 +59,10 @@ def test_a_batch_of_any_size(backend, output, symmetric) -> None:
 
 
 @pytest.mark.parametrize("backend", ON)
-@pytest.mark.parametrize("layout", encoded_layouts())
-@pytest.mark.parametrize("output", ["both", "distance", "predecessor"])
-def test_encoded_rows(backend, layout, output) -> None:
-    for graph in GRAPHS:
-        for symmetric in (True, False):
-            csr = graph.csr(symmetric=symmetric)
-            rows = encode(layout, *place(backend, *csr))
-            search = prepare_rows(rows, strategy="multi_source", output=output, symmetric=symmetric)
-            assert isinstance(search, BatchSearch)
-            for count in (64, 3):
-                check_batch(search, csr, sources_of(graph.vertex_count, count), output=output)
-
-
-@pytest.mark.parametrize("backend", ON)
 @pytest.mark.parametrize("max_depth", [0, 1, 3])
 def test_depth_is_bounded(backend, max_depth) -> None:
     for graph in GRAPHS:
-        csr = graph.csr()
+        csr = csr_of(graph.name, True)
         search = prepare(*place(backend, *csr), strategy="multi_source", symmetric=True, max_depth=max_depth)
         check_batch(search, csr, sources_of(graph.vertex_count, 5), output="both", max_depth=max_depth)
 
@@ -104,10 +76,10 @@ def test_searches_are_listed_one_by_one(backend) -> None:
     assert [result.source for result in listed] == [5, 0, 7, 5]
     assert {result.batch for result in listed} == {4}
     assert sum(result.milliseconds for result in listed) == pytest.approx(batch.milliseconds)
-    numpy.testing.assert_array_equal(host(listed[2].distance), scipy_distances(*csr, 7))
+    numpy.testing.assert_array_equal(fetch(listed[2].distance), scipy_distances(*csr, 7))
     alone = search.run(0)
     assert alone.batch == 1
-    numpy.testing.assert_array_equal(host(alone.distance), scipy_distances(*csr, 0))
+    numpy.testing.assert_array_equal(fetch(alone.distance), scipy_distances(*csr, 0))
 
 
 @pytest.mark.parametrize("backend", ON)
@@ -125,38 +97,17 @@ def test_what_cannot_be_is_refused(backend) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("layout", [COLUMNS, *encoded_layouts()])
 @pytest.mark.parametrize("tuning", TUNINGS)
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-def test_directions_change_nothing(monkeypatch, tuning, output, index) -> None:
-    for graph in (*GRAPHS, rmat(13)):
+def test_directions_change_nothing(monkeypatch, tuning, output, index, layout) -> None:
+    for graph in (*GRAPHS, rmat(13)) if layout == COLUMNS else (rmat(13), hubs()):
         csr = fast_csr(graph, symmetric=True, index=index)
         for narrow in (1, 1 << 31):
             monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
-            search = prepare(
-                *on_device(*csr),
-                strategy="multi_source",
-                symmetric=True,
-                output=output,
-                **TUNINGS[tuning],
-            )
+            search = prepared(csr, "multi_source", layout, "cuda", output=output, **TUNINGS[tuning])
             check_batch(search, csr, sources_of(graph.vertex_count, 33), output=output)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("layout", encoded_layouts())
-@pytest.mark.parametrize("tuning", TUNINGS)
-@pytest.mark.parametrize("output", ["both", "distance"])
-@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-def test_directions_change_nothing_on_encoded_rows(monkeypatch, tuning, output, index, layout) -> None:
-    for graph in (rmat(13), hubs()):
-        csr = fast_csr(graph, symmetric=True, index=index)
-        rows = encode(layout, *on_device(*csr))
-        for narrow in (1, 1 << 31):
-            monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
-            constants = {"output": output, **TUNINGS[tuning]}
-            search = prepare_rows(rows, strategy="multi_source", symmetric=True, **constants)
-            check_batch(search, csr, sources_of(len(csr[0]) - 1, 33), output=output)
 
 
 @pytest.mark.gpu
