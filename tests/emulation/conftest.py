@@ -28,6 +28,7 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
 def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let `gravel.kernels.partition.cuda` run on emulated devices."""
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     launches = ("partition.cuda.launching", "probes.links.peer")
     for launch in (
         *(f"gravel.kernels.{name}" for name in launches),

@@ -33,11 +33,6 @@ GIANT, LEAST, NO_TREE = 6, 7, (1 << 32) - 1
 NAMES = ("skewed_random", "hub_and_chain", "tail_on_clique", "grid_13x17", "complete_40")
 
 
-@pytest.fixture(autouse=True)
-def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-
-
 def found_by(whole: Any, symmetric: bool, devices: int = 1) -> CudaComponents:
     return CudaComponents(whole, symmetric=symmetric, devices=range(devices), time_limit=60.0)
 

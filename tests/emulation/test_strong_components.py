@@ -75,7 +75,6 @@ def test_blocks_that_do_not_exist(block: int) -> None:
 @pytest.mark.parametrize("direction", ["as_given", "both"])
 @pytest.mark.parametrize("order", [None, "random"])
 def test_the_stage_finds_them_on_a_gpu(monkeypatch: pytest.MonkeyPatch, order: Any, direction: str) -> None:
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr("gravel.stages.traversal.components.machine_name", lambda *_: "an emulated GPU")
     graph = given = graph_of(direction)
     if order:
