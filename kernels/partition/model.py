@@ -8,7 +8,7 @@ On a host every rank reads the other ranks' masks; between hosts masks go up and
 Local work is, on each rank: arcs that are expanded, first checks of normal vertices and of delegates (whose
 first columns lie side by side), further checks of delegates and nn arcs (each in a row that lies elsewhere),
 cut nn arcs, labels, and what a level takes that finds hardly anything. All but delegates' checks get fewer
-with more ranks. `tests/kernels/test_partition_measured.py` holds it against what searches took.
+with more ranks. `tests/kernels/partition/test_machines.py` holds it against what searches took.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ import cupy
 import numpy
 
 from gravel.kernels.bfs import prepare
-from tests.kernels.culling_case import BOUND, CULLINGS, NAMES, SETTINGS, factor, rows_of
-from tests.kernels.test_culling import _OnHost
+from tests.kernels.bfs.culling_case import BOUND, CULLINGS, NAMES, SETTINGS, factor, rows_of
+from tests.kernels.bfs.test_lookup import _OnHost
 
 
 def main() -> None:

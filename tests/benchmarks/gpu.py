@@ -33,7 +33,7 @@ from gravel.kernels.generate import generate
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.layouts.varint.cuda import VarintCodec
 from gravel.stages.ingest import read_edges
-from tests.kernels.visits import SerialCodec
+from tests.kernels.layouts.visits import SerialCodec
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
     "kron22": "0.315, 0.172; 0.45",

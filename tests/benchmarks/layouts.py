@@ -29,7 +29,7 @@ from gravel.kernels.layouts.counting import list_units
 from gravel.kernels.layouts.varint import cuda as varint_cuda
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.benchmarks.deep import graph
-from tests.kernels.visits import SERIAL, visit_kernel
+from tests.kernels.layouts.visits import SERIAL, visit_kernel
 
 REPEATS = 20
 

@@ -30,7 +30,7 @@ from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.encoded import encoded_bytes
 from gravel.kernels.partition.layout import SUBGRAPHS
-from tests.kernels.encoded_case import encode_rank
+from tests.kernels.partition.encoded_case import encode_rank
 
 CHECKED = 3
 """Sources whose distances are compared."""

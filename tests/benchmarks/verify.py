@@ -45,7 +45,7 @@ from gravel.kernels.verify.cuda.memory import (
 from gravel.kernels.verify.cuda.resources import Resources
 from tests.benchmarks.gpu import edges_of
 from tests.kernels.cuda_case import rmat
-from tests.kernels.verify_damage import csr_of, damaged
+from tests.kernels.verify.damage import csr_of, damaged
 
 SECTOR = 32
 

@@ -26,10 +26,10 @@ from gravel.kernels.strategy import strategies_in
 from gravel.kernels.strong_components import strong_components
 from gravel.kernels.verify import check_bfs
 from tests.kernels.conformance import check, csr_of, fetch, place
-from tests.kernels.point_to_point_case import pairs_of
+from tests.kernels.point_to_point.point_to_point_case import pairs_of
+from tests.kernels.sssp.test_by_weight import both_ways
 from tests.kernels.sssp_case import random_graph, special
-from tests.kernels.test_sssp_by_weight import both_ways
-from tests.kernels.verify_damage import search
+from tests.kernels.verify.damage import search
 from tests.zoo import scipy_components
 
 GRAPHS = ("one_loop", "two_parts", "star_300", "lattice_9x6x5", "tail_on_clique")

@@ -14,7 +14,7 @@ from gravel.kernels.layouts import EncodedRows, decode, device_rows, encode
 from gravel.kernels.layouts.counting import list_units
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.kernels.conformance import csr_of
-from tests.kernels.visits import first_neighbours, visit_kernel
+from tests.kernels.layouts.visits import first_neighbours, visit_kernel
 
 GRID = (4,), (128,)
 DAMAGED = 6

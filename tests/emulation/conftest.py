@@ -8,15 +8,27 @@ from typing import Any
 
 import pytest
 
-from tests.emulation import fake_cupy, grid_kernels
+from tests.emulation import fake_cupy, grid_kernels, strict_cupy
+
+
+@pytest.fixture(autouse=True)
+def compiler() -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("emulated kernels are compiled with g++")
+
+
+@pytest.fixture
+def on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let all that runs on one GPU run on CPU threads; gives what stands for CuPy."""
+    strict_cupy.install(monkeypatch)
+    return sys.modules["cupy"]
 
 
 @pytest.fixture
 def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let `gravel.kernels.partition.cuda` run on emulated devices."""
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
+    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     launches = ("partition.cuda.launching", "probes.links.peer")
     for launch in (
         *(f"gravel.kernels.{name}" for name in launches),

@@ -11,7 +11,7 @@ import sys
 import time
 
 from gravel.kernels.text import pairs_cuda
-from tests.emulation import grid_kernels, numpy_as_cupy, test_text_pairs
+from tests.emulation import strict_cupy, test_text_pairs
 from tests.emulation.test_text_pairs import GRAMMARS, compare, texts
 
 BETWEEN = 60.0
@@ -30,8 +30,8 @@ def main() -> None:
 
         replaced = (test_text_pairs, "on_device", cupy.asarray)
     else:
-        sys.modules["cupy"] = numpy_as_cupy.module()
-        replaced = (pairs_cuda, "load", grid_kernels.load)
+        sys.modules["cupy"] = strict_cupy.module()
+        replaced = (pairs_cuda, "load", strict_cupy.load)
     setattr(*replaced)
     began = told = time.monotonic()
     parsed = 0

@@ -12,7 +12,8 @@ import pkgutil
 import sys
 import types
 import weakref
-from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ import numpy
 import pytest
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+import gravel.kernels
+from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import grid_kernels
 
 REFUSAL = "Implicit conversion to a NumPy array is not allowed. Please use `.get()`"
@@ -139,11 +142,6 @@ def _asked_by_a_test() -> bool:
     return frame.f_code.co_filename.startswith(_TESTS)
 
 
-def _may_be_there(array: numpy.ndarray) -> bool:
-    """Whether it is an array of tests whose own arrays refuse nothing, or what a test gives itself."""
-    return isinstance(array, grid_kernels.Array) or _asked_by_a_test()
-
-
 def _wrapped(found: Any) -> Any:
     if isinstance(found, tuple) and any(isinstance(each, numpy.ndarray) for each in found):
         return tuple(map(_wrapped, found))
@@ -156,7 +154,7 @@ def _unwrapped(given: Any) -> Any:
         return given._values
     if isinstance(given, tuple | list):
         return type(given)(map(_unwrapped, given))
-    if isinstance(given, numpy.ndarray) and given.ndim and not _may_be_there(given):
+    if isinstance(given, numpy.ndarray) and given.ndim and not _asked_by_a_test():
         raise TypeError(f"Unsupported type {type(given)}")
     return given
 
@@ -190,6 +188,15 @@ def _made(name: str) -> Any:
 def on_device(values: Any) -> Array:
     """Upload."""
     return Array(numpy.array(values))
+
+
+def encoded(layout: str, rows: Any, *, on_host: bool = False) -> EncodedRows:
+    """Encode rows, and upload them; a stream may stay on the host as it is stored, without padding."""
+    made = encode(layout, *rows)
+    arrays = {name: on_device(array) for name, array in made.arrays.items()}
+    if on_host:
+        arrays["stream"] = made.arrays["stream"][: int(made.arrays["byte_offsets"][-1])]
+    return replace(made, arrays=arrays)
 
 
 def held(one: Any, *given: Array) -> int:
@@ -298,9 +305,7 @@ class Kernel(grid_kernels.GridKernel):
 
     def __call__(self, grid: Any, block: Any, arguments: Any, shared_mem: int = 0) -> None:
         for each in arguments:
-            assert not isinstance(each, numpy.ndarray) or _may_be_there(each), (
-                "a kernel was given host memory"
-            )
+            assert not isinstance(each, numpy.ndarray) or _asked_by_a_test(), "a kernel was given host memory"
         super().__call__(grid, block, arguments, shared_mem)
 
 
@@ -321,25 +326,23 @@ STANDING_IN = {
 """What kernels' launchers ask the device for, by the names that they import."""
 
 
-def stand_in(patch: pytest.MonkeyPatch, replaced: Mapping[str, Any]) -> None:
-    """Replace names in all modules of kernels that have them, which are imported first."""
-    kernels = importlib.import_module("gravel.kernels")
-    for each in pkgutil.walk_packages(kernels.__path__, "gravel.kernels."):
+@cache
+def _launchers() -> list[tuple[types.ModuleType, str]]:
+    """Find all modules of kernels for a GPU that have such a name."""
+    found = []
+    for each in pkgutil.walk_packages(gravel.kernels.__path__, "gravel.kernels."):
         if "cuda" in each.name or "placement" in each.name or "layouts" in each.name:
-            importlib.import_module(each.name)
-    for name, found in list(sys.modules.items()):
-        if name.startswith("gravel.kernels."):
-            for asked in replaced.keys() & vars(found).keys():
-                # Another module's own function may have the same name.
-                own = getattr(vars(found)[asked], "__module__", "") == name
-                if not own or "cuda" in name or "placement" in name:
-                    patch.setattr(found, asked, replaced[asked])
+            launcher = importlib.import_module(each.name)
+            found += [(launcher, name) for name in STANDING_IN.keys() & vars(launcher).keys()]
+    return found
 
 
 def install(patch: pytest.MonkeyPatch) -> None:
     """Let all that runs on one GPU run on CPU threads, whichever module launches it."""
     patch.setitem(sys.modules, "cupy", module())
-    stand_in(patch, STANDING_IN)
+    for launcher, name in _launchers():
+        patch.setattr(launcher, name, STANDING_IN[name])
     patch.setattr("gravel.graphs.demand_gpu", lambda: None)
+    patch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     # Its kernel has a macro for the threads of a block.
     patch.setattr("gravel.kernels.components.cuda.afforest_rows.BLOCK", grid_kernels.THREADS)

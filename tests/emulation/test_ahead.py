@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,6 @@ from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
 from gravel.stages.cupy_ahead import run as run_ahead
 from tests.emulation.whole_workflow import Asked, install, run
 from tests.pipeline.cli_case import HEAVY, python
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 def test_the_table_has_what_workflows_ask_of_cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy
 import pytest
 
 from gravel.kernels.betweenness import rows_cuda
 from gravel.kernels.betweenness.interface import Wanted
 from gravel.kernels.betweenness.sums import arranged, betweenness
+from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.distances import in_step
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import held, on_device
-from tests.kernels.test_many_sources import ascending, random_rows
+from tests.kernels.distances.test_many import ascending, random_rows
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
-
-
-def reverse(rows):
-    """Return the rows of predecessors."""
-    offsets, columns = rows
-    n = len(offsets) - 1
-    order = numpy.argsort(columns, kind="stable")
-    tails = numpy.repeat(numpy.arange(n), numpy.diff(offsets))[order].astype(columns.dtype)
-    return numpy.concatenate([[0], numpy.cumsum(numpy.bincount(columns, minlength=n))]), tails
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 @pytest.mark.parametrize("deep", [False, True], ids=["rows", "one by one"])
@@ -41,7 +25,7 @@ def test_sums_are_those_of_the_cpu(deep, piece, form, monkeypatch):
     for seed in (0, 1, 5):
         symmetric = seed > 0
         rows = random_rows(seed, symmetric=symmetric, vertices=120)
-        back = rows if symmetric else reverse(rows)
+        back = rows if symmetric else reversed_rows(*rows)[:2]
         sources = numpy.random.default_rng(seed).integers(0, 120, 1 + 20 * seed)
         there = tuple(map(on_device, rows))
         there_back = there if symmetric else tuple(map(on_device, back))
@@ -58,7 +42,7 @@ def test_rows_take_what_they_state(sources, symmetric, monkeypatch):
     monkeypatch.setattr(rows_cuda, "PIECE", 5)
     rows = random_rows(3, symmetric=symmetric, vertices=200)
     there = tuple(map(on_device, rows))
-    back = there if symmetric else tuple(map(on_device, reverse(rows)))
+    back = there if symmetric else tuple(map(on_device, reversed_rows(*rows)[:2]))
     searches = rows_cuda.InRows(Wanted(there, back, sources), 1 << 30)
     pieces = {id(each): each for each in searches._pieces}.values()
     assert all(each.count for each in pieces)

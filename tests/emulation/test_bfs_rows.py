@@ -1,43 +1,23 @@
 """The search of encoded rows, on CPU threads, against SciPy: two blocks that race, over small graphs."""
 
-import shutil
-import sys
-
 import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare_rows as prepare
-from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from tests.emulation import grid_kernels, strict_cupy
+from gravel.kernels.layouts import LAYOUTS
+from tests.emulation import strict_cupy
+from tests.kernels.conformance import STEPS as TUNINGS
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_bfs_rows import TUNINGS
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
 STEPS = ("pull_uncached", "alternate", "unqueued_and_pull", "push", "team_spills")
 
 
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
-    monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)
-    for name, stand_in in {
-        "cuda.row_sources.load": strict_cupy.load,
-        "cuda.kernel_rows.load": strict_cupy.load,
-        "cuda.kernel_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "cuda.level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
-        "cuda.level_loop.event_milliseconds": lambda work: work() or 1.0,
-    }.items():
-        monkeypatch.setattr(f"gravel.kernels.bfs.{name}", stand_in)
-
-
 def search(csr, layout, output, *, strategy="direction_optimizing", symmetric=True, **constants) -> None:
-    rows = encode(layout, *csr)
-    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    placed = strict_cupy.encoded(layout, csr)
     made = prepare(placed, strategy=strategy, symmetric=symmetric, output=output, **constants)
     for source in sources_of(len(csr[0]) - 1, 2):
         check(made.run(source), csr, source, output)

@@ -2,56 +2,30 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from types import SimpleNamespace
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare_rows as prepare
-from gravel.kernels.layouts import EncodedRows, encode
 from gravel.kernels.placement.pinned import PinnedRefused
-from tests.emulation import grid_kernels, strict_cupy
+from tests.emulation import strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.parameters import slow_among
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 STREAMS = ("varint", "blocks", "elias_fano")
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "empty")
 
 
 @pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
-    for module in (
-        "gravel.kernels.cuda",
-        "gravel.kernels.bfs.cuda.streamed",
-        "gravel.kernels.bfs.cuda.host_rows",
-        "gravel.kernels.bfs.cuda.host_sources",
-    ):
-        monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-    for name, stand_in in {
-        "cuda.host_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "cuda.host_rows.event_milliseconds": lambda work: work() or 1.0,
-        "cuda.host_rows.in_host_memory": lambda array: True,
-    }.items():
-        monkeypatch.setattr(f"gravel.kernels.bfs.{name}", stand_in)
-    monkeypatch.setattr(
-        "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
-    )
+def rows_on_the_host(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.host_rows.in_host_memory", lambda array: True)
 
 
 def search(csr: Any, layout: str, output: str, strategy: str, **constants: Any) -> Any:
-    rows = encode(layout, *csr)
-    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-    if strategy == "streamed":
-        end = int(rows.arrays["byte_offsets"][-1])
-        arrays["stream"] = rows.arrays["stream"][:end]  # as it is stored, without padding
-    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    placed = strict_cupy.encoded(layout, csr, on_host=strategy == "streamed")
     made = prepare(placed, strategy=strategy, symmetric=True, output=output, **constants)
     for source in sources_of(len(csr[0]) - 1, 3):
         check(made.run(source), csr, source, output)
@@ -112,12 +86,7 @@ def test_only_what_a_level_needs_is_copied() -> None:
     both = both[numpy.lexsort((both[:, 1], both[:, 0]))]
     offsets = numpy.searchsorted(both[:, 0], numpy.arange(n + 1)).astype(numpy.int64)
     csr = offsets, both[:, 1].astype(numpy.uint32)
-    rows = encode("varint", *csr)
-    arrays = {
-        "byte_offsets": strict_cupy.on_device(rows.arrays["byte_offsets"]),
-        "stream": rows.arrays["stream"],
-    }
-    placed = EncodedRows("varint", n, rows.arc_count, rows.dtype, arrays)
+    placed = strict_cupy.encoded("varint", csr, on_host=True)
     made: Any = prepare(placed, strategy="streamed", symmetric=True, buffer_bytes=256, max_depth=10)
     told: list[tuple[int, int]] = []
     made.progress = lambda done, parts: told.append((done, parts))
@@ -139,11 +108,10 @@ def test_refused_pinned_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("layout", STREAMS)
 def test_damaged_bytes_lead_nowhere_outside(layout: str) -> None:
     random = numpy.random.default_rng(7)
-    rows = encode(layout, *fast_csr(rmat(8, 8), symmetric=True))
+    rows = strict_cupy.encoded(layout, fast_csr(rmat(8, 8), symmetric=True), on_host=True)
     for _ in range(3):
-        stream = rows.arrays["stream"].copy()
+        stream: Any = rows.arrays["stream"].copy()
         stream[random.integers(0, len(stream), 100)] = random.integers(0, 256, 100)
-        arrays = {"byte_offsets": strict_cupy.on_device(rows.arrays["byte_offsets"]), "stream": stream}
-        placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+        placed = replace(rows, arrays={**rows.arrays, "stream": stream})
         result = prepare(placed, strategy="streamed", symmetric=True, buffer_bytes=2048).run(0)
         assert int(result.distance.max()) < 256

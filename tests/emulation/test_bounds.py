@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -13,16 +12,11 @@ from gravel.kernels.csr import build
 from gravel.kernels.distances import eccentricity
 from gravel.kernels.distances.bounds import GOALS, Bounds
 from gravel.kernels.distances.bounds_cuda import BoundsOnDevice
-from tests.emulation import strict_cupy, whole_graph
+from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
-from tests.kernels.test_many_sources import ascending, random_rows
+from tests.kernels.distances.test_many import ascending, random_rows
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def pair(offsets: Any, goal: str, known: Any = None) -> tuple[Bounds, Bounds]:
@@ -84,8 +78,6 @@ def test_what_batches_decide(goal: str) -> None:
 
 
 def test_a_deep_graph_is_searched_in_hops(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    monkeypatch.setattr("gravel.kernels.distances.bounds_cuda.load", strict_cupy.load)
     made: list[str] = []
     prepared = eccentricity.single_search
 

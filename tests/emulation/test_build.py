@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,8 +11,6 @@ from gravel.kernels.compiled.folder import UnsafeFolder
 from tests.emulation import build
 
 SOURCE = 'extern "C" int value() { return VALUE + EXTRA; }\n'
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="compiled with g++")
 
 
 @pytest.fixture

@@ -1,8 +1,5 @@
 """First neighbours by degree: which are chosen, and for which graphs."""
 
-import shutil
-import sys
-
 import numpy
 import pytest
 
@@ -10,14 +7,8 @@ from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
 from tests.emulation import strict_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 TRIED = 64
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
-    monkeypatch.setattr("gravel.kernels.bfs.cuda.by_degree.load", strict_cupy.load)
 
 
 def eighths(degrees):

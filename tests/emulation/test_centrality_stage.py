@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -13,10 +12,7 @@ from gravel.stages.centrality import centrality
 from gravel.stages.context import PlainContext
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.stage import Machine
-from tests.emulation import strict_cupy
-from tests.kernels.test_many_sources import random_rows
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+from tests.kernels.distances.test_many import random_rows
 
 MACHINES = {
     "cpu": Machine("cpu", 2, 1 << 34),
@@ -31,7 +27,7 @@ def measured(graph: Graph, backend: str, **asked: Any) -> Any:
 
 @pytest.mark.parametrize("direction", ["out", "in", "both"])
 @pytest.mark.parametrize("measure", ["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness"])
-def test_values_are_those_of_the_cpu(measure: str, direction: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_those_of_the_cpu(on_cpu: None, measure: str, direction: str) -> None:
     offsets, columns = random_rows(3, symmetric=False, vertices=120)
     graph = Graph(
         row_offsets=offsets,
@@ -43,5 +39,4 @@ def test_values_are_those_of_the_cpu(measure: str, direction: str, monkeypatch: 
     )
     asked = {"measure": measure, "direction": direction, "hops": 2 if measure == "neighbourhood" else None}
     expected = measured(graph, "cpu", **asked)
-    strict_cupy.install(monkeypatch)
     numpy.testing.assert_allclose(measured(graph, "cuda", **asked), expected, rtol=1e-12)

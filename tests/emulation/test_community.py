@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import Any, ClassVar
 
 import numpy
@@ -15,10 +13,8 @@ from gravel.kernels.order.community import within as on_cpu_within
 from gravel.kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
 from gravel.kernels.order.community_tree import aggregate, contracted
 from tests.emulation import strict_cupy
-from tests.kernels.test_community import planted, with_hub
+from tests.kernels.order.test_community import planted, with_hub
 from tests.parameters import slow_among
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 class Pinned:
@@ -45,14 +41,7 @@ def sorted_rows(keys: Any, rows: int, bits: int, dtype: Any, *, keep_duplicates:
 
 
 @pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = strict_cupy.module()
-    for name in ("diff", "empty_like", "full", "ones", "where"):
-        fake.__dict__[name] = strict_cupy._passed_on(getattr(numpy, name))
-    fake.full = lambda count, value: strict_cupy.on_device(numpy.full(count, value))
-    fake.array = fake.asarray
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
+def emulated(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.order.clusters_cuda.sorted_rows", sorted_rows)
     monkeypatch.setattr("gravel.kernels.order.community_ranges_cuda.pin", Pinned)
     Pinned.sizes.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,13 +13,11 @@ from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB,
 from gravel.kernels.csr import build
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.emulation import strict_cupy
 from tests.emulation.kernel_library import Launch, library
+from tests.kernels.components.test_afforest import graph_of
 from tests.kernels.cuda_case import ZOO, fast_csr, names
-from tests.kernels.test_cuda_components import graph_of
 from tests.zoo import scipy_components
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 BLOCKS, BLOCK = 2, 512
 GIANT, NO_GIANT = 32, (1 << 64) - 1  # as in sweep.cuh
@@ -87,11 +84,7 @@ def test_a_large_component_that_first_neighbours_do_not_show() -> None:
 
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
-def test_labels_of_small_graphs(symmetric: bool, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    monkeypatch.setattr(small, "load", strict_cupy.load)
-    monkeypatch.setattr(small, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(small, "event_milliseconds", lambda work: work() or 1.0)
+def test_labels_of_small_graphs(on_cpu: None, symmetric: bool, rounds: int) -> None:
     for graph in (*ZOO, hubs_apart()):
         csr = fast_csr(graph, symmetric=symmetric)
         placed = [strict_cupy.on_device(array) for array in csr]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import Any
 
 import numpy
@@ -12,33 +10,15 @@ import pytest
 from gravel.kernels.components import components
 from gravel.kernels.components import prepare_rows as prepare
 from gravel.kernels.layouts import LAYOUTS
-from tests.emulation import grid_kernels, strict_cupy
+from tests.emulation import strict_cupy
 from tests.emulation.test_components import hubs_apart
-from tests.emulation.test_components_rows import placed
 from tests.kernels.cuda_case import ZOO, fast_csr
 from tests.parameters import slow_among
 from tests.zoo import scipy_components
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 DECODERS = [(layout, "warp") for layout in LAYOUTS] + [("varint", "one_lane")]
-
-
-def blocks_for(items: int, block: int, **_: Any) -> int:
-    return grid_kernels.BLOCKS
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    cupy: Any = strict_cupy.module()
-    cupy.ascontiguousarray = lambda array: array
-    monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setattr("gravel.kernels.components.cuda.passes.load", strict_cupy.load)
-    monkeypatch.setattr("gravel.kernels.components.cuda.passes.blocks_for", blocks_for)
-    monkeypatch.setattr("gravel.kernels.cuda.load", strict_cupy.load)  # which checkpoints are found with
-    monkeypatch.setattr(
-        "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
-    )
 
 
 def check(found: Any, expected: numpy.ndarray, name: str, about: str) -> None:
@@ -73,13 +53,13 @@ def test_encoded_rows(name: str, given: tuple[str, str]) -> None:
             csr = fast_csr(graph, symmetric=symmetric)
             expected = scipy_components(*csr)
             for prune in (True, False):
-                rows = placed(csr, layout)
+                rows = strict_cupy.encoded(layout, csr)
                 search = prepare(rows, symmetric=symmetric, strategy=name, prune=prune, decoder=decoder)
                 for _ in range(2):
                     check(search.run(), expected, name, f"{graph.name} {symmetric} {prune}")
 
 
 def test_one_lane_reads_varint_rows_alone() -> None:
-    rows = placed(fast_csr(hubs_apart(), symmetric=True), "blocks")
+    rows = strict_cupy.encoded("blocks", fast_csr(hubs_apart(), symmetric=True))
     with pytest.raises(ValueError, match="reads varint rows; these are blocks"):
         prepare(rows, symmetric=True, strategy="afforest_single_pass", decoder="one_lane")

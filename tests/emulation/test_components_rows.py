@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import Any
 
 import numpy
@@ -11,35 +9,16 @@ import pytest
 
 from gravel.kernels.components import prepare_rows as prepare
 from gravel.kernels.components.cuda.kept import MOST_KEPT, keep_first, most_kept
-from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from tests.emulation import grid_kernels, strict_cupy
+from gravel.kernels.layouts import LAYOUTS
+from tests.emulation import strict_cupy
 from tests.emulation.test_components import hubs_apart
 from tests.kernels.cuda_case import ZOO, fast_csr
 from tests.parameters import slow_among
 from tests.zoo import scipy_components
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 BLOCK = 64
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
-    for name, stand_in in {
-        "afforest_rows.load": strict_cupy.load,
-        "afforest_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "afforest_rows.event_milliseconds": lambda work: work() or 1.0,
-        "afforest_rows.BLOCK": BLOCK,
-        "kept.load": strict_cupy.load,
-    }.items():
-        monkeypatch.setattr(f"gravel.kernels.components.cuda.{name}", stand_in)
-
-
-def placed(csr: Any, layout: str) -> EncodedRows:
-    rows = encode(layout, *csr)
-    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-    return EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
 
 
 def budget(csr: Any, most: int) -> int:
@@ -63,7 +42,9 @@ def test_labels_whatever_is_kept(given: tuple[str, bool]) -> None:
             for constants in ({"rounds": 1}, {"rounds": 4, "giant": "first"}, {"prune": False}):
                 if (layout, keep, constants) == ("csr", None, {"rounds": 1}):
                     continue  # rows that are read from their start, as in test_components
-                search = prepare(placed(csr, layout), symmetric=symmetric, keep=keep, **constants)
+                search = prepare(
+                    strict_cupy.encoded(layout, csr), symmetric=symmetric, keep=keep, **constants
+                )
                 for _ in range(2):
                     found = search.run().component
                     numpy.testing.assert_array_equal(
@@ -77,7 +58,7 @@ def test_rows_that_the_device_knows_are_not_read() -> None:
     expected = scipy_components(*csr)
     degrees = numpy.diff(csr[0])
     for layout, keep, known in (("csr", budget(csr, 3), 3), ("csr", 0, 2), ("blocks", 0, 2)):
-        rows = placed(csr, layout)
+        rows = strict_cupy.encoded(layout, csr)
         search: Any = prepare(rows, symmetric=True, keep=keep)
         assert search.kept.most == (known if keep else 0)
         assert (

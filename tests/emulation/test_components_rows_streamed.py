@@ -2,41 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
 import pytest
 
 from gravel.kernels.components import prepare_rows as prepare
-from gravel.kernels.layouts import EncodedRows, encode
 from tests.emulation import strict_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import scipy_components, zoo
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
-    for module in ("gravel.kernels.components.cuda.streamed",):
-        monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-    monkeypatch.setattr(
-        "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
-    )
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def labels(csr: Any, layout: str, symmetric: bool, **constants: Any) -> Any:
-    rows = encode(layout, *csr)
-    end = int(rows.arrays["byte_offsets"][-1])
-    arrays = {
-        "byte_offsets": strict_cupy.on_device(rows.arrays["byte_offsets"]),
-        "stream": rows.arrays["stream"][:end],
-    }
-    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    placed = strict_cupy.encoded(layout, csr, on_host=True)
     search = prepare(placed, symmetric=symmetric, strategy="streamed", **constants)
     search.run()
     return search.run().component

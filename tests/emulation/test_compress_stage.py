@@ -23,7 +23,6 @@ from gravel.stages.ranks.partition import read_encoded_ranks
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.encoded import read_rows
 from gravel.stages.traversal.graph import columns_as_stored
-from tests.emulation import grid_kernels
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
 from tests.kernels.cuda_case import rmat
@@ -45,10 +44,7 @@ SKEWED = rmat(9)
 
 @pytest.fixture(autouse=True)
 def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
-    made = emulate(monkeypatch)
-    for module in ("layouts.varint.cuda", "layouts.streams_cuda"):
-        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
-    return made
+    return emulate(monkeypatch)
 
 
 def in_small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
+from tests.emulation import grid_kernels, strict_cupy
+from tests.kernels.bfs.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SIZE = 10
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
 
 
 def measured(name: str, tiles: str) -> dict[str, float]:

@@ -1,8 +1,5 @@
 """The direction-optimizing search of columns, on CPU threads, against SciPy, and when it puts rows off."""
 
-import shutil
-import sys
-
 import numpy
 import pytest
 
@@ -15,12 +12,12 @@ from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
 from gravel.stages.ingest import read_edges
 from tests.emulation import grid_kernels, strict_cupy
-from tests.kernels.conformance import check, csr_of, long_rows, sources_of
+from tests.kernels.bfs.test_direction_optimizing import DEFERRED_ROWS, TUNINGS
+from tests.kernels.conformance import ALWAYS_PULL, check, csr_of, long_rows, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_cuda_bfs import ALWAYS_PULL, DEFERRED_ROWS, TUNINGS
 from tests.zoo import DATA, needs_data
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
 STEPS = (
@@ -33,23 +30,6 @@ STEPS = (
     "push",
     "team_spills",
 )
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch) -> None:
-    fake = strict_cupy.module()
-    for name in ("ascontiguousarray", "diff"):
-        setattr(fake, name, lambda given, name=name: strict_cupy.on_device(getattr(numpy, name)(given)))
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    for name, stand_in in {
-        "row_sources.load": strict_cupy.load,
-        "search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
-        "level_loop.event_milliseconds": lambda work: work() or 1.0,
-        "deferred_rows.load": strict_cupy.load,
-        "by_degree.load": strict_cupy.load,
-    }.items():
-        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{name}", stand_in)
 
 
 def search(csr, output, **constants):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy
 import pytest
 
@@ -12,18 +10,14 @@ from gravel.kernels.distances.between import batch_that_fits, distances_between
 from gravel.kernels.layouts.layout import columns_as_rows
 from tests.emulation import strict_cupy
 from tests.emulation.test_many_sources_encoded import encoded
-from tests.emulation.test_multi_source import on_cpu as on_cpu
-from tests.kernels.test_many_sources import encodable, random_rows, scipy_all
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+from tests.kernels.distances.test_many import encodable, random_rows, scipy_all
 
 
 @pytest.mark.parametrize("batch", [1, 7, 64])
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("backend", ["cpu", "cuda", "varint", "blocks", "elias_fano"])
-def test_distances_are_those_of_scipy(backend, symmetric, batch, monkeypatch):
+def test_distances_are_those_of_scipy(on_cpu, backend, symmetric, batch, monkeypatch):
     if backend != "cpu":
-        strict_cupy.install(monkeypatch)
         monkeypatch.setitem(multi_source.MultiSource.__init__.__kwdefaults__, "block", 64)
     rows = encodable(random_rows(4, symmetric=symmetric, vertices=150))
     draw = numpy.random.default_rng(3).permutation(150)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import sys
 import threading
 import types
@@ -26,7 +25,7 @@ from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
-from tests.emulation import fake_cupy, grid_kernels, numpy_as_cupy
+from tests.emulation import fake_cupy, grid_kernels, strict_cupy
 
 SOURCE = {"rmat": {"scale": 6, "edge_factor": 6, "seed": 5}}
 GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 30)
@@ -53,15 +52,14 @@ def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
     def turned(found: Any) -> Any:
         return found.view(kind) if isinstance(found, numpy.ndarray) else found
 
-    fake.empty = lambda shape, dtype=float: turned(numpy_as_cupy.module().empty(shape, dtype))
-    passed = numpy_as_cupy.module()
-    for name, function in vars(passed).items():
-        if isinstance(function, types.FunctionType) and name not in ("empty", "searchsorted"):
-            fake.__dict__[name] = lambda *given, _function=function, **named: turned(
-                _function(*given, **named)
-            )
-    fake.searchsorted = lambda *given, **named: turned(numpy.searchsorted(*given, **named))
-    fake.ascontiguousarray = lambda array: turned(numpy.ascontiguousarray(array))
+    # What was never written must not look like zero.
+    fake.empty = lambda shape, dtype=float: turned(numpy.full(shape, 0x5A5A5A5A, numpy.int64).astype(dtype))
+    fake.asnumpy = numpy.array
+    functions = {name for name in strict_cupy.LIKE_NUMPY if not isinstance(getattr(numpy, name), numpy.ufunc)}
+    for name in (*functions, "asarray", "ascontiguousarray", "searchsorted"):
+        fake.__dict__[name] = lambda *given, _name=name, **named: turned(
+            getattr(numpy, _name)(*given, **named)
+        )
     fake.cuda.runtime.memcpy = lambda to, source, size, kind: ctypes.memmove(to, source, size)
     fake.get_default_memory_pool = lambda: types.SimpleNamespace(
         free_all_blocks=lambda: None, total_bytes=lambda: 0, free_bytes=lambda: 0
@@ -71,8 +69,6 @@ def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
 
 def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
     """Let ranks be made, searched and checked on emulated GPUs."""
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
     resident.RESIDENT.clear()
     monkeypatch.setattr(fake_cupy.Array, "__module__", "cupy")
     monkeypatch.setitem(sys.modules, "cupy", cupy)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
 import pytest
 
 from gravel.kernels.generate import generate
-from tests.emulation import strict_cupy
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,6 @@ NAME = "star_300"
 @pytest.fixture
 def pinned_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.placement.pinned.pin", Pinned)
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
 
 
 def read(measured: Any) -> int:

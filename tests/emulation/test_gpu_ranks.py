@@ -25,11 +25,6 @@ pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
 
 
-@pytest.fixture(autouse=True)
-def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-
-
 class Workers(PlainContext):
     """Ranks as threads, each with an emulated GPU of its own."""
 

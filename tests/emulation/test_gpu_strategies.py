@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -13,13 +12,11 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
 from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.strategy import strategies_in
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import MERRILL, check, csr_of, sources_of
 from tests.kernels.cuda_case import dense_layers, fast_csr, rmat
 from tests.parameters import slow_among
 from tests.zoo import zoo
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17")
 GPU_ALONE = sorted(name for name, each in strategies_in("gravel.kernels.bfs").items() if each.cpu is None)
@@ -50,8 +47,8 @@ WAYS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
+def rows_on_the_host(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.host_rows.in_host_memory", lambda array: True)
 
 
 def search(csr: Any, strategy: str, output: str, symmetric: bool, **constants: Any) -> Any:

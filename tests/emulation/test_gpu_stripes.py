@@ -20,12 +20,7 @@ from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.test_partitioned import graph_of, search
 
-pytestmark = pytest.mark.usefixtures("stripes_on_cpu")
-
-
-@pytest.fixture
-def stripes_on_cpu(cupy_on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
+pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
 
 def stripes(name: str, ranks: int) -> Partition:

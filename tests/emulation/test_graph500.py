@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import Any
 
 import numpy
@@ -17,17 +15,13 @@ from gravel.stages.graph500 import graph500
 from gravel.stages.graph500_parameters import Graph500Parameters
 from gravel.stages.sections.graph500.rules import told_rules
 from gravel.stages.stage import Machine
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+from tests.emulation import grid_kernels, strict_cupy
 
 
 @pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def edges_of_the_cpu(on_cpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make and build edges on the CPU, and let everything else take them for arrays of a device."""
-    whole_graph.install(monkeypatch)
-    fake: Any = sys.modules["cupy"]
-    fake.abs, fake.int32 = numpy.abs, numpy.int32
+    on_cpu.abs = numpy.abs
     made, built = gravel.kernels.generate.generate, gravel.kernels.csr.build
 
     def generate(name: str, *, backend: str, **parameters: Any) -> Any:
@@ -44,7 +38,6 @@ def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("gravel.kernels.generate.generate", generate)
     monkeypatch.setattr("gravel.kernels.csr.build", build)
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda: None)
     monkeypatch.setattr("gravel.stages.traversal.bfs.machine_name", lambda *_: "an emulated GPU")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from typing import Any
 
 import numpy
@@ -14,15 +12,7 @@ from gravel.kernels.ids.names_cuda import named
 from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = strict_cupy.module()
-    fake.unique = strict_cupy._passed_on(numpy.unique)
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def check(found: Any, parts: list[numpy.ndarray], dtype: Any) -> None:

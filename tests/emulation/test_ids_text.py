@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import uuid
 from typing import Any
 
@@ -18,15 +17,10 @@ from gravel.stages.vertex_ids.dictionary import encode
 from gravel.stages.vertex_ids.text_device import encode_on_device
 from tests.emulation import strict_cupy
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 ROOM = 1 << 30
 MULTIPLIER, MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
 
 
 def check(*columns: pyarrow.ChunkedArray) -> None:

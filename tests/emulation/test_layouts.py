@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import itertools
 import mmap
-import shutil
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +15,6 @@ from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, en
 from gravel.kernels.layouts.layout import padded
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
 from tests.emulation.warp_kernels import WarpKernels
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 U32 = 2**32 - 1
 NONE = 2**64 - 1
@@ -57,7 +54,7 @@ def units_of(kernels: WarpKernels, arguments: tuple[Any, ...], rows: int) -> tup
 
 
 def visits(layout: str, vertex: str) -> WarpKernels:
-    return WarpKernels("tests/kernels/visit.cu", LAYOUT=layout, VERTEX=vertex)
+    return WarpKernels("tests/kernels/layouts/visit.cu", LAYOUT=layout, VERTEX=vertex)
 
 
 def visited(layout: str, vertex: str, arguments: tuple[Any, ...], rows: int) -> tuple[Any, Any]:
@@ -175,7 +172,7 @@ def test_varint_rows_come_back_by_warps_blocks_and_lanes(vertex: str, long_row: 
     kernels.run("read_rows", byte_offsets, stream, offsets, *dealt(byte_offsets), U32, again, faults)
     assert numpy.array_equal(again, columns)
     again[:] = 0
-    serial = WarpKernels("tests/kernels/read_rows_serially.cu", VERTEX=vertex)
+    serial = WarpKernels("tests/kernels/layouts/read_rows_serially.cu", VERTEX=vertex)
     serial.run("read_rows_serially", byte_offsets, stream, offsets, rows, U32, again, faults)
     assert numpy.array_equal(again, columns)
     assert int(faults[0]) == NONE

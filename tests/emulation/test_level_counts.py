@@ -17,8 +17,9 @@ VERTICES = 1000
 @pytest.mark.parametrize("at_once", [7, 999, 1000, 1 << 20])
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("loops", [True, False])
-def test_parts_add_up(at_once: int, whole: bool, loops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+def test_parts_add_up(
+    on_cpu: None, at_once: int, whole: bool, loops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for module in (records, graph):
         monkeypatch.setattr(module, "COUNTED_AT_ONCE", at_once)
     rng = numpy.random.default_rng(at_once)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,6 @@ from gravel.kernels.relabel_cuda import LabelsBack
 from tests.emulation import strict_cupy
 from tests.gravel.device_case import CASES, Case
 from tests.gravel.samples import random_edges
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy
 import pytest
 
@@ -13,18 +11,11 @@ from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate, aggregate_rows
 from gravel.kernels.distances.outputs_cuda import Outputs
 from gravel.kernels.distances.sizes import independent_bytes
-from gravel.kernels.layouts import EncodedRows, encode
-from tests.emulation import strict_cupy
-from tests.emulation.strict_cupy import held, on_device
-from tests.kernels.test_many_sources import ascending, check, random_rows
+from tests.emulation.strict_cupy import encoded, held, on_device
+from tests.kernels.distances.test_many import ascending, check, random_rows
 from tests.zoo import zoo
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def found_there(rows, sources, **asked):
@@ -32,13 +23,12 @@ def found_there(rows, sources, **asked):
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("piece", [3, 256])
 @pytest.mark.parametrize("batch", [64, 256, 1024])
-def test_a_bit_for_each_source(batch, piece, share, monkeypatch):
-    monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
+def test_a_bit_for_each_source(batch, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
-    for seed in range(4):
+    for seed, piece in enumerate([3, 256, 256, 3]):
+        monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
         rows = random_rows(seed)
         n = len(rows[0]) - 1
         sources = numpy.random.default_rng(seed).integers(0, n, batch - 7)
@@ -221,10 +211,7 @@ def test_rows_as_long_as_a_record_and_longer(layout, shared, monkeypatch):
         rows[v] = numpy.unique(rows[v])
     offsets = numpy.concatenate([[0], numpy.cumsum([len(row) for row in rows])]).astype(numpy.int64)
     columns = numpy.concatenate(rows).astype(numpy.uint32)
-    made = encode(layout, offsets, columns)
-    there = EncodedRows(
-        layout, 110, len(columns), made.dtype, {name: on_device(each) for name, each in made.arrays.items()}
-    )
+    there = encoded(layout, (offsets, columns))
     asked = {"levels": 3, "vertices": True}
     sources = numpy.arange(110)
     found = aggregate_rows(there, sources, symmetric=False, independent=True, **asked)

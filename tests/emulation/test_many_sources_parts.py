@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import numpy
@@ -15,13 +14,12 @@ from gravel.kernels.distances.interface import TooNarrow
 from gravel.kernels.distances.many import aggregate_rows
 from gravel.kernels.layouts.layout import body_name, columns_as_rows
 from gravel.kernels.layouts.parts import LINE
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.test_many_sources_encoded import encoded, star
-from tests.kernels.test_many_sources import check, encodable, random_rows
+from tests.kernels.distances.test_many import check, encodable, random_rows
 from tests.zoo import zoo
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 LAYOUTS = ["csr", "varint", "blocks", "elias_fano"]
 
@@ -43,11 +41,6 @@ class InSlices:
         return found
 
 
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
-
-
 def there(layout, rows):
     return columns_as_rows(*map(on_device, rows)) if layout == "csr" else encoded(layout, rows)
 
@@ -60,12 +53,11 @@ def in_parts(layout, rows):
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("batch", [64, 256, 1024])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_rows_in_parts_are_searched_as_whole_ones(layout, batch, share, monkeypatch):
+def test_rows_in_parts_are_searched_as_whole_ones(layout, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
-    for seed, piece in enumerate([7, 40, 512, 3]):
+    for seed, (piece, batch) in enumerate([(7, 64), (40, 256), (512, 1024), (3, 64)]):
         monkeypatch.setattr(bit_parallel_cuda, "PIECE_BYTES", piece)
         monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
         rows = encodable(random_rows(seed, vertices=400), numpy.uint64 if seed == 1 else numpy.uint32)
@@ -98,13 +90,14 @@ def test_what_a_level_does_not_need_is_not_read(layout):
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("room", [0, 1, 300, 4000, 1 << 30])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_split_rows(layout, room, share, monkeypatch):
+def test_split_rows(layout, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
-    monkeypatch.setattr("gravel.kernels.distances.many_cuda._kept", lambda rows, most, memory: (room, most))
-    for seed, batch in enumerate([64, 256, 1024]):
+    of_rooms = ((0, 64), (1, 256), (300, 1024), (4000, 64), (1 << 30, 256))
+    for seed, (room, batch) in enumerate(of_rooms):
+        kept = lambda rows, most, memory, room=room: (room, most)  # noqa: E731
+        monkeypatch.setattr("gravel.kernels.distances.many_cuda._kept", kept)
         rows = encodable(random_rows(seed, vertices=400))
         sources = numpy.random.default_rng(seed).integers(0, 400, batch - 7)
         asked = {"levels": seed % 3, "vertices": seed % 2 == 0}

@@ -6,14 +6,11 @@ then has to fail by a value that is wrong, by a race, or by a wait without end.
 
 from __future__ import annotations
 
-import shutil
 from typing import NamedTuple
 
 import pytest
 
 from tests.emulation import weak
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 SEEDS = 3
 

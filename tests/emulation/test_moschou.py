@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import pytest
@@ -14,10 +13,7 @@ from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
 from tests.kernels.cuda_case import fast_csr, rmat
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
 
 GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
 WAYS = [
@@ -31,34 +27,10 @@ WAYS = [
 ]
 
 
-class Pinned:
-    """Pinned memory: the host's own, which the device reads."""
-
-    def __init__(self, array: Any, host: Any = None) -> None:
-        self.array = array
-
-    def view(self) -> Any:
-        return strict_cupy.on_device(self.array)
-
-
 @pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    strict_cupy.stand_in(monkeypatch, {"load": strict_cupy.load})
-    monkeypatch.setattr("gravel.kernels.placement.placed.pin", Pinned)
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-    monkeypatch.setattr("gravel.stages.traversal.components.machine_name", lambda *_: "emulated")
-    monkeypatch.setattr("gravel.stages.traversal.bfs.machine_name", lambda *_: "emulated")
-    monkeypatch.setattr(
-        "gravel.kernels.components.cuda.passes.event_milliseconds", lambda work: work() or 1.0
-    )
-    for name, stand_in in {
-        "cuda.kernel_rows.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "cuda.search.resident_blocks": lambda *_: grid_kernels.BLOCKS,
-        "cuda.level_loop.event_milliseconds": lambda work: work() or 1.0,
-        "cuda.level_loop.shared_bytes": lambda: grid_kernels.SHARED_BYTES,
-    }.items():
-        monkeypatch.setattr(f"gravel.kernels.bfs.{name}", stand_in)
+def emulated(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for algorithm in ("bfs", "components"):
+        monkeypatch.setattr(f"gravel.stages.traversal.{algorithm}.machine_name", lambda *_: "emulated")
 
 
 @pytest.mark.parametrize("placement", ["device", "pinned"])

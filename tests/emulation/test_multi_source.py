@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
 import pytest
 
 from gravel.kernels.bfs.asked import Asked
-from gravel.kernels.bfs.cuda import kernel_rows, multi_source
-from gravel.kernels.layouts import LAYOUTS, EncodedRows, encode
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from gravel.kernels.bfs.cuda import multi_source
+from gravel.kernels.layouts import LAYOUTS
+from tests.emulation import strict_cupy
+from tests.kernels.bfs.test_multi_source import check_batch
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_multi_source import check_batch
 from tests.zoo import ZooGraph
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17")
 WAYS: list[dict[str, Any]] = [{}, {"alpha": 1e9, "beta": 1e9}, {"alpha": 1e-9}]
 
 
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    strict_cupy.stand_in(monkeypatch, {"load": strict_cupy.load})
-    for module in (multi_source, kernel_rows):
-        monkeypatch.setattr(module, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(multi_source, "event_milliseconds", lambda work: work() or 1.0)
-
-
 def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **constants: Any) -> None:
-    rows = encode(layout, *csr)
-    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
+    placed = strict_cupy.encoded(layout, csr)
     made = multi_source.MultiSource(placed, Asked(output=output, symmetric=symmetric), block=64, **constants)
     vertices = len(csr[0]) - 1
     sources = [*sources_of(vertices, 3), *(v * 7 % vertices for v in range(min(vertices, 30)))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import shutil
 import sys
 from dataclasses import replace
 from typing import Any
@@ -21,8 +20,8 @@ from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.encoded_case import encode_rank
-from tests.kernels.test_partition_search import GROUPED, OPTIONS
+from tests.kernels.partition.encoded_case import encode_rank
+from tests.kernels.partition.test_search import GROUPED, OPTIONS
 from tests.zoo import zoo
 
 BY_NAME = {graph.name: graph for graph in zoo()}
@@ -39,8 +38,6 @@ MORE = {
 
 @pytest.fixture(autouse=True)
 def lazy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
 
     def use(seed: int) -> None:
         monkeypatch.setitem(sys.modules, "cupy", lazy_cupy.module(seed))

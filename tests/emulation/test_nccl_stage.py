@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import sys
 import threading
@@ -47,8 +46,6 @@ class Gpus(PlainContext):
 
 @pytest.fixture(autouse=True)
 def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
     monkeypatch.setitem(sys.modules, "cupy", lazy_cupy.module(1))
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr("gravel.kernels.partition.nccl.launching.load", lazy_cupy.load)

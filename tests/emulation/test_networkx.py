@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from typing import Any
 
 import networkx as nx
@@ -13,7 +12,6 @@ import pytest
 from gravel.networkx import device
 from gravel.networkx.backend import backend
 from gravel.pipeline.core.errors import RequestError
-from tests.emulation import strict_cupy
 from tests.gravel.networkx.graphs import KINDS, calls, connected, graph, outcome
 
 THERE: dict[str, tuple[int, ...]] = {
@@ -46,8 +44,6 @@ THERE: dict[str, tuple[int, ...]] = {
 REFUSED = {nx.Graph: re.compile("weakly|strongly"), nx.DiGraph: re.compile("(?<!ly)_connected|^connected")}
 """Functions that NetworkX refuses for a kind of graph."""
 
-emulated = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
 
 @pytest.fixture(autouse=True)
 def quiet() -> Any:
@@ -56,13 +52,11 @@ def quiet() -> Any:
 
 
 @pytest.fixture
-def on_gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
-    strict_cupy.install(monkeypatch)
+def on_gpu(on_cpu: Any) -> Any:
     with nx.config.backends.gravel(device="cuda"):
         yield
 
 
-@emulated
 @pytest.mark.parametrize("make", [graph, connected])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("nodes", "edges"), [(1, 0), (7, 9), (40, 70)])
@@ -86,7 +80,6 @@ def _unordered(found: Any) -> Any:
     return found
 
 
-@emulated
 @pytest.mark.parametrize("name", [*THERE, "harmonic_centrality"])
 def test_it_runs_on_the_gpu(on_gpu: Any, name: str) -> None:
     for kind in (nx.Graph, nx.DiGraph):
@@ -95,7 +88,6 @@ def test_it_runs_on_the_gpu(on_gpu: Any, name: str) -> None:
         assert bool(there.kept) != bool(REFUSED[kind].search(name))
 
 
-@emulated
 def test_harmonic_centrality_is_that_of_networkx_up_to_rounding(on_gpu: Any) -> None:
     for kind in KINDS:
         made = graph(kind, "mixed", 40, 60, 3)
@@ -104,7 +96,6 @@ def test_harmonic_centrality_is_that_of_networkx_up_to_rounding(on_gpu: Any) -> 
         assert list(found) == list(nx.harmonic_centrality(made, backend="networkx"))
 
 
-@emulated
 def test_one_source_of_many_runs_on_the_gpu(on_gpu: Any) -> None:
     made = graph(nx.DiGraph, "range", 40, 90, 5)
     for sources in ([3], [3, 17], [3, 17, 22]):
@@ -130,7 +121,6 @@ def test_a_gpu_takes_weights_that_it_does_not_round(weights: Any, narrow: Any) -
     assert (found if found is None else found.dtype) == narrow
 
 
-@emulated
 def test_lengths_come_in_ascending_order(on_gpu: Any) -> None:
     made = graph(nx.DiGraph, "text", 40, 90, 5)
     for source in made:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-
 import numpy
 import pytest
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.order import permutation
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
-    fake = sys.modules["cupy"]
-    for name in ("diff", "empty_like"):
-        fake.__dict__[name] = strict_cupy._passed_on(getattr(numpy, name))
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 @pytest.mark.parametrize("method", ["rcm", "rcm_by_degree"])

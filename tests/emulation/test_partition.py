@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -16,49 +15,16 @@ from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from tests.directions import without_nn
 from tests.emulation import fake_cupy, kernel_library
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat
-from tests.kernels.test_partition_search import OPTIONS
+from tests.kernels.partition.ranks_case import check, check_outputs_and_depth, same, two_sources
+from tests.kernels.partition.test_search import OPTIONS
 from tests.parameters import slow_among
-from tests.trees import check_tree
 from tests.zoo import ZooGraph, zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
-
 BY_NAME = {graph.name: graph for graph in zoo()}
 SHAPES = ["one_vertex", "all_isolated", "one_edge", "path_33", "star_300", "two_parts", "tail_on_clique"]
 LAYOUTS = [(1, 1), (3, 1), (2, 2), (4, 3)]
 """Ranks and devices."""
-
-
-def same(search: Any, on_cpu: Any, source: int, whole: Any = None) -> None:
-    """Compare a search with the CPU's, trees as such where `whole` is given."""
-    wanted, found = on_cpu.run(source), search.run(source)
-    distance, predecessor = numpy.asarray(found.distance), numpy.asarray(found.predecessor)
-    assert numpy.array_equal(distance, wanted.distance)
-    assert found.directions == wanted.directions
-    if whole is None:
-        assert numpy.array_equal(predecessor, wanted.predecessor)
-    else:
-        check_tree(whole, source, distance, predecessor)
-
-
-def check(
-    whole: Any, sources: list[int], devices: int, options: SearchOptions, symmetric: bool = True
-) -> None:
-    on_cpu = PartitionSearch(whole, Asked(symmetric=symmetric), options)
-    asked, given = Asked(symmetric=symmetric), {"devices": range(devices)}
-    patient = replace(options, barrier_seconds=60.0)
-    smallest = CudaPartitionSearch(whole, asked, replace(patient, predecessors="smallest"), **given)
-    search, of_distances = (
-        CudaPartitionSearch(whole, each, patient, **given)
-        for each in (asked, replace(asked, output="distance"))
-    )
-    for source in sources:
-        same(smallest, on_cpu, source, whole if options.uniquify else None)
-        same(search, on_cpu, source, whole)
-        wanted, found = on_cpu.run(source), of_distances.run(source)
-        assert numpy.array_equal(found.distance, wanted.distance)
-        assert found.directions == wanted.directions
-
 
 LONG = {"path_33", "tail_on_clique"}
 """Of many levels, each of which every emulated thread goes through."""
@@ -71,13 +37,13 @@ def test_devices_find_what_the_cpu_does(name: str) -> None:
         offsets, columns = graph.csr(symmetric=symmetric)
         for (ranks, devices), threshold in zip(LAYOUTS, thresholds, strict=True):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            check(whole, sorted({0, graph.vertex_count - 1}), devices, SearchOptions(), symmetric)
+            check(whole, sorted({0, graph.vertex_count - 1}), symmetric=symmetric, devices=range(devices))
 
 
 def test_labels_of_more_levels_than_a_byte_has() -> None:
     offsets, columns = fast_csr(LONG_PATH, symmetric=True)
     for ranks, threshold in ((1, 2), (2, 10**6)):
-        check(partition(offsets, columns, ranks=ranks, threshold=threshold), [0], 1, SearchOptions())
+        check(partition(offsets, columns, ranks=ranks, threshold=threshold), [0])
 
 
 def test_delegates_side_by_side() -> None:
@@ -94,7 +60,8 @@ def test_delegates_side_by_side() -> None:
     )
     offsets, columns = fast_csr(graph, symmetric=True)
     for ranks, devices in ((1, 1), (2, 2)):
-        check(partition(offsets, columns, ranks=ranks, threshold=10), [40, 163], devices, SearchOptions())
+        whole = partition(offsets, columns, ranks=ranks, threshold=10)
+        check(whole, [40, 163], devices=range(devices))
 
 
 def test_rows_longer_than_a_byte_are_counted_whole() -> None:
@@ -118,11 +85,10 @@ def test_rows_longer_than_a_byte_are_counted_whole() -> None:
 @pytest.mark.parametrize("name", slow_among(OPTIONS, {"swinging", "uniquify"}))
 def test_options_on_a_skewed_graph(name: str) -> None:
     offsets, columns = fast_csr(rmat(9), symmetric=True)
-    degrees = numpy.diff(offsets)
-    sources = [int(numpy.argmax(degrees)), int(numpy.flatnonzero(degrees)[5])]
+    sources = two_sources(offsets)
     for (ranks, devices), threshold in zip(LAYOUTS, (12, 200, 12, 12), strict=True):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-        check(whole, sources, devices, SearchOptions(**OPTIONS[name]))
+        check(whole, sources, options=SearchOptions(**OPTIONS[name]), devices=range(devices))
 
 
 def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,34 +100,18 @@ def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(kernel_library, "read_source", with_short_lists)
     monkeypatch.setattr(fake_cupy, "library", kernel_library.library.__wrapped__)
     offsets, columns = fast_csr(rmat(9), symmetric=True)
-    sources = [int(numpy.argmax(numpy.diff(offsets))), int(numpy.flatnonzero(numpy.diff(offsets))[5])]
+    sources = two_sources(offsets)
     for ranks, devices in ((1, 1), (2, 2)):
         whole = partition(offsets, columns, ranks=ranks, threshold=12)
-        check(whole, sources, devices, SearchOptions())
-        check(whole, sources, devices, SearchOptions(direction_optimized=False))
+        check(whole, sources, devices=range(devices))
+        check(whole, sources, options=SearchOptions(direction_optimized=False), devices=range(devices))
 
 
 def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.partition.cuda.search.WIDE", 1)
     offsets, columns = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=3, threshold=20)
-    check(whole, [7, 100], 2, SearchOptions())
-
-
-def test_outputs_and_depth() -> None:
-    offsets, columns = fast_csr(rmat(8), symmetric=True)
-    whole = partition(offsets, columns, ranks=2, threshold=20)
-    source = int(numpy.argmax(numpy.diff(offsets)))
-    for depth in (0, 1, 2):
-        wanted = PartitionSearch(whole, Asked(symmetric=True, max_depth=depth)).run(source)
-        asked = Asked(symmetric=True, max_depth=depth, output="distance")
-        found = CudaPartitionSearch(whole, asked, devices=(0, 1)).run(source)
-        assert found.predecessor is None
-        assert numpy.array_equal(found.distance, wanted.distance)
-        found = CudaPartitionSearch(whole, replace(asked, output="both"), devices=(0, 1)).run(source)
-        assert numpy.array_equal(found.distance, wanted.distance)
-        check_tree(whole, source, found.distance, found.predecessor)
-    assert CudaPartitionSearch(whole, Asked(output="predecessor")).run(source).distance is None
+    check(whole, [7, 100], devices=range(2))
 
 
 def test_any_predecessors_of_many_vertices_are_wide() -> None:
@@ -239,3 +189,7 @@ def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
     same(search, PartitionSearch(whole, Asked(symmetric=True)), 1, whole)
+
+
+def test_outputs_and_depth() -> None:
+    check_outputs_and_depth(fast_csr(rmat(8), symmetric=True), devices=(0, 1))

@@ -21,7 +21,7 @@ from gravel.stages.traverse import traverse
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_partition_components import shuffled_path
+from tests.kernels.partition.test_components import shuffled_path
 from tests.parameters import slow_among
 from tests.stages.test_partitioned import split
 from tests.zoo import scipy_components, zoo
@@ -31,11 +31,6 @@ pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 BY_NAME = {graph.name: graph for graph in zoo()}
 GIANT, LEAST, NO_TREE = 6, 7, (1 << 32) - 1
 NAMES = ("skewed_random", "hub_and_chain", "tail_on_clique", "grid_13x17", "complete_40")
-
-
-@pytest.fixture(autouse=True)
-def awake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
 
 
 def found_by(whole: Any, symmetric: bool, devices: int = 1) -> CudaComponents:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare_rows as prepare
-from gravel.kernels.layouts import EncodedRows, encode
 from gravel.kernels.layouts.registry import encoded_layouts
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17")
 WAYS: list[dict[str, Any]] = [
@@ -28,18 +26,9 @@ WAYS: list[dict[str, Any]] = [
 """Constants that lead through hops, dealing, and levels of the whole grid."""
 
 
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    strict_cupy.stand_in(monkeypatch, {"load": strict_cupy.load})
-
-
 def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **constants: Any) -> Any:
-    rows = encode(layout, *csr)
-    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-    placed = EncodedRows(layout, rows.vertex_count, rows.arc_count, rows.dtype, arrays)
     given = {"block": grid_kernels.THREADS, "output": output, "symmetric": symmetric} | constants
-    made = prepare(placed, strategy="persistent", **given)
+    made = prepare(strict_cupy.encoded(layout, csr), strategy="persistent", **given)
     for source in sources_of(len(csr[0]) - 1, 2):
         check(made.run(source), csr, source, output, statistics=constants.get("statistics", False))
     return made
@@ -82,9 +71,8 @@ def test_gathered_arcs_are_counted(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", encoded_layouts())
 def test_a_graph_without_vertices(layout: str) -> None:
-    rows = encode(layout, *csr_of("empty", True))
-    arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-    empty = prepare(EncodedRows(layout, 0, 0, rows.dtype, arrays), strategy="persistent", symmetric=True)
+    rows = strict_cupy.encoded(layout, csr_of("empty", True))
+    empty = prepare(rows, strategy="persistent", symmetric=True)
     with pytest.raises(ValueError, match="source 0 is not a vertex; there are 0"):
         empty.run(0)
 

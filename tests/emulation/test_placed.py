@@ -17,8 +17,8 @@ from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.placement.pinned import PinnedRefused
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
-from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.partition.ranks_case import same
 from tests.parameters import slow_among
 from tests.zoo import zoo
 

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import shutil
+import functools
 from typing import Any
 
 import numpy
 import pytest
 
-from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.point_to_point import prepare
 from gravel.kernels.point_to_point.cuda import bytes_of_pair
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.point_to_point_case import check, lost_in_rounding, pairs_of, unweighted
+from tests.emulation import grid_kernels, strict_cupy
+from tests.kernels.point_to_point import point_to_point_case
+from tests.kernels.point_to_point.point_to_point_case import lost_in_rounding
 from tests.kernels.sssp_case import random_graph, special, weighted
 from tests.parameters import slow_among
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
+pytestmark = pytest.mark.usefixtures("on_cpu")
 RANDOM = [*range(3, 48, 4)]
 GRAPHS = [*special(), *map(random_graph, RANDOM)]
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    module = "gravel.kernels.point_to_point.cuda"
-    monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-    monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(f"{module}.event_milliseconds", lambda work: work() or 1.0)
 
 
 def placed(rows: Any, index: Any) -> Any:
@@ -37,19 +27,9 @@ def placed(rows: Any, index: Any) -> Any:
     return [*map(strict_cupy.on_device, there)] + ([None] if weights is None else [])
 
 
-def compare(graph: Any, lengths: Any, *, index: Any = numpy.uint32, **options: Any) -> None:
-    rows = graph.row_offsets, graph.columns, lengths
-    back = reversed_rows(*rows)
-    pairs = pairs_of(graph)
-    there = prepare(*placed(rows, index), reverse=placed(back, index), block=grid_kernels.THREADS, **options)
-    found, expected = there.run(*pairs), prepare(*rows, reverse=back, **options).run(*pairs)
-    check(unweighted(graph) if lengths is None else graph, *pairs, found)
-    numpy.testing.assert_array_equal(found.length, expected.length)
-    numpy.testing.assert_array_equal(found.offsets, expected.offsets)
-    numpy.testing.assert_array_equal(found.vertices, expected.vertices)
-    again = there.run(*pairs, path=False)
-    numpy.testing.assert_array_equal(again.length, expected.length)
-    assert again.vertices is None
+compare = functools.partial(
+    point_to_point_case.compare, place=strict_cupy.on_device, on_device={"block": grid_kernels.THREADS}
+)
 
 
 @pytest.mark.parametrize("graph", GRAPHS, ids=str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,15 +14,9 @@ from gravel.searches import Search
 from gravel.stages.edge_columns import NOT_ASKED
 from gravel.stages.vertex_ids.integers import number_integers
 from gravel.vertex_ids import listed
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import Array, on_device
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 @pytest.mark.parametrize("dtype", [numpy.uint32, numpy.int64, numpy.uint64])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +15,9 @@ from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
-from tests.emulation.test_partition import same
 from tests.kernels.cuda_case import fast_csr, rmat
-from tests.kernels.test_partition_encoded import encoded
+from tests.kernels.partition.ranks_case import assert_shares, same
+from tests.kernels.partition.test_encoded import encoded
 from tests.parameters import slow_among
 from tests.zoo import zoo
 
@@ -88,9 +87,7 @@ def test_ranks_of_a_gang() -> None:
             rank.leave(gang)
             return found
 
-    for rank, found in enumerate(run_in_threads(functools.partial(search), list(packed.parts))):
-        assert numpy.array_equal(found.distance, wanted.distance[rank::2])
-        assert numpy.array_equal(found.predecessor, wanted.predecessor[rank::2])
+    assert_shares(run_in_threads(search, list(packed.parts)), wanted)
 
 
 def test_what_is_not_taken() -> None:

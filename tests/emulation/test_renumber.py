@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-
 import numpy
 import pytest
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.order import locality, locality_cuda, permutation, renumber, renumber_cuda
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = strict_cupy.module()
-    for name in ("diff", "empty_like"):
-        fake.__dict__[name] = strict_cupy._passed_on(getattr(numpy, name))
-    fake.full = lambda count, value: on_device(numpy.full(count, value))
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def graph(dtype: type) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 
 import numpy
@@ -11,29 +10,21 @@ import pytest
 from gravel.kernels.bfs import choose_for_rows
 from gravel.kernels.bfs.cuda import shape
 from gravel.kernels.bfs.shape import measure_on_host as measure_on_cpu
-from gravel.kernels.layouts import LAYOUTS, encode
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from gravel.kernels.layouts import LAYOUTS
+from tests.emulation import strict_cupy
 from tests.kernels.conformance import csr_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import scipy_distances
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex", "grid_13x17", "path_33")
 
 
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    strict_cupy.stand_in(monkeypatch, {"load": strict_cupy.load})
-    monkeypatch.setattr(shape, "resident_blocks", lambda *_: grid_kernels.BLOCKS)
-
-
 def test_auto_searches_encoded_rows_of_a_deep_graph_by_hops() -> None:
     for name, strategy in (("grid_13x17", "persistent"), ("star_300", "direction_optimizing")):
-        rows = encode("varint", *csr_of(name, True))
-        arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-        assert choose_for_rows(replace(rows, arrays=arrays), symmetric=True).strategy == strategy
+        rows = strict_cupy.encoded("varint", csr_of(name, True))
+        assert choose_for_rows(rows, symmetric=True).strategy == strategy
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -41,10 +32,7 @@ def test_encoded_rows_are_measured_as_columns_are(layout: str) -> None:
     for csr in (*(csr_of(name, True) for name in SMALL), fast_csr(rmat(8, 8), symmetric=True)):
         placed = [strict_cupy.on_device(array) for array in csr]
         columns = shape.measure(*placed, symmetric=True)
-        rows = encode(layout, *csr)
-        arrays = {name: strict_cupy.on_device(array) for name, array in rows.arrays.items()}
-        placed_rows = replace(rows, arrays=arrays)
-        found = shape.measure_rows(placed_rows, symmetric=True)
+        found = shape.measure_rows(strict_cupy.encoded(layout, csr), symmetric=True)
         assert replace(found, milliseconds=0) == replace(columns, milliseconds=0)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import sys
 from typing import Any
 
 import numpy
@@ -13,7 +11,7 @@ import pytest
 from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
 from gravel.kernels.partition.layout import packed_bits
 from gravel.kernels.striped import stripe_rows
-from tests.emulation import grid_kernels, numpy_as_cupy
+from tests.emulation import grid_kernels
 from tests.emulation.strict_cupy import on_device
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import ZooGraph, zoo
@@ -21,15 +19,10 @@ from tests.zoo import ZooGraph, zoo
 ZOO = [graph for graph in zoo() if graph.vertex_count]
 SKEWED = rmat(9)
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
 
 @pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
+def small_blocks(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks_cuda, "BLOCK", grid_kernels.THREADS)
-    monkeypatch.setattr(chunks_cuda, "load", grid_kernels.load)
-    monkeypatch.setattr("gravel.kernels.partition.distributor.rows_cuda.load", grid_kernels.load)
 
 
 def same(found: list[Any], expected: list[Any]) -> None:

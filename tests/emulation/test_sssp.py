@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -10,21 +9,10 @@ import pytest
 
 from gravel.kernels.sssp import prepare
 from gravel.kernels.sssp.weights import WeightedRows
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
+from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.sssp_case import as_floats, distances, predecessors, random_graph, special, weighted
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    search = "gravel.kernels.sssp.cuda.delta_stepping"
-    for module in (search, "gravel.kernels.sssp.cuda.by_weight"):
-        monkeypatch.setattr(f"{module}.load", strict_cupy.load)
-        monkeypatch.setattr(f"{module}.resident_blocks", lambda *_: grid_kernels.BLOCKS)
-    monkeypatch.setattr(f"{search}.event_milliseconds", lambda work: work() or 1.0)
-    monkeypatch.setattr(f"{search}.free_bytes", lambda: 1 << 30)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def check(graph: Any, *, index: Any = numpy.uint32, sources: Any = None, **options: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -11,13 +10,11 @@ import pytest
 from gravel.kernels.sssp import prepare
 from gravel.kernels.sssp.cuda import by_weight
 from tests.emulation import grid_kernels, strict_cupy
-from tests.emulation.test_sssp import check, on_cpu
+from tests.emulation.test_sssp import check
+from tests.kernels.sssp.test_by_weight import DIRECTED, SYMMETRIC, both_ways, skewed, with_one_way_zeros
 from tests.kernels.sssp_case import as_floats, distances, random_graph, weighted
-from tests.kernels.test_sssp_by_weight import DIRECTED, SYMMETRIC, both_ways, skewed, with_one_way_zeros
 
-__all__ = ["on_cpu"]
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 @pytest.mark.parametrize("graph", SYMMETRIC, ids=str)

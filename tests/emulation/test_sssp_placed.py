@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -18,11 +17,9 @@ from gravel.stages.traversal.need import estimate
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.placing import extent_of
 from gravel.stages.traverse import STAGE
-from tests.emulation import grid_kernels, strict_cupy, whole_graph
-from tests.kernels.sssp_damage import hub_graph
-from tests.kernels.test_sssp_by_weight import skewed
-
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+from tests.emulation import grid_kernels
+from tests.kernels.sssp.test_by_weight import skewed
+from tests.kernels.verify.sssp_damage import hub_graph
 
 GPU = Machine(backend="cuda", threads=2, host_memory=1 << 30, device_memory=1 << 30)
 CPU = Machine(backend="cpu", threads=2, host_memory=1 << 30)
@@ -30,17 +27,8 @@ SOURCES = {"vertices": [0, 7, 1]}
 
 
 @pytest.fixture(autouse=True)
-def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole_graph.install(monkeypatch)
-    for module in ("by_weight", "delta_stepping"):
-        monkeypatch.setattr(f"gravel.kernels.sssp.cuda.{module}.load", strict_cupy.load)
-        blocks = f"gravel.kernels.sssp.cuda.{module}.resident_blocks"
-        monkeypatch.setattr(blocks, lambda *_: grid_kernels.BLOCKS)
-    timed = "gravel.kernels.sssp.cuda.delta_stepping.event_milliseconds"
-    monkeypatch.setattr(timed, lambda work: work() or 1.0)
+def emulated(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.stages.traversal.sssp.machine_name", lambda *_: "an emulated GPU")
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-    pinned_by(monkeypatch, strict_cupy.Pinned)
 
 
 def pinned_by(monkeypatch: pytest.MonkeyPatch, pin: Any) -> None:

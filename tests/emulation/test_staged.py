@@ -15,9 +15,9 @@ from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.reductions import ALGORITHMS
 from gravel.stages.rank_group import run_in_threads
-from tests.emulation.test_partition import check
 from tests.emulation.test_peer_rank import search
 from tests.kernels.cuda_case import STAGED, fast_csr, rmat
+from tests.kernels.partition.ranks_case import check
 from tests.parameters import slow_among
 from tests.trees import check_tree
 from tests.zoo import zoo
@@ -36,10 +36,11 @@ def test_stages_find_what_the_cpu_does(name: str) -> None:
         offsets, columns = fast_csr(rmat(8), symmetric=True)
         for threshold in (12, 10**6):
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            check(whole, [int(numpy.argmax(numpy.diff(offsets))), 3], devices, options)
+            sources = [int(numpy.argmax(numpy.diff(offsets))), 3]
+            check(whole, sources, options=options, devices=range(devices))
     graph = BY_NAME["tail_on_clique"]
     whole = partition(*graph.csr(), ranks=ranks, threshold=3)
-    check(whole, [0, graph.vertex_count - 1], devices, options)
+    check(whole, [0, graph.vertex_count - 1], options=options, devices=range(devices))
 
 
 def test_local_all_to_all_reads_as_much_as_the_cpu_sends() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -17,7 +14,7 @@ from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import scipy_components, zoo
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex")
 
@@ -33,18 +30,6 @@ class Sliced:
 
     def __getitem__(self, wanted: slice) -> Any:
         return self.array[wanted]
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = strict_cupy.module()
-    fake.ascontiguousarray, fake.ndarray = fake.asarray, strict_cupy.Array
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    for module in ("bfs.cuda.streamed", "bfs.cuda.kept_lines", "components.cuda.streamed"):
-        monkeypatch.setattr(f"gravel.kernels.{module}.load", strict_cupy.load)
-    monkeypatch.setattr(
-        "gravel.kernels.placement.copied.pin", lambda array, host: SimpleNamespace(array=array)
-    )
 
 
 @pytest.mark.parametrize("output", ["both", "distance"])

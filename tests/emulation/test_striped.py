@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -19,7 +18,9 @@ from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.kernels.striped.striped_case import check, same_levels
 from tests.parameters import slow_among
+from tests.trees import check_tree
 from tests.zoo import ZooGraph, zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
@@ -37,62 +38,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def check_tree(offsets: Any, columns: Any, source: int, distance: Any, predecessor: Any) -> None:
-    """Every vertex that was reached has a predecessor one level up that has an arc to it."""
-    n = len(distance)
-    reached = distance > 0
-    assert numpy.array_equal(predecessor >= 0, reached)
-    assert (distance[predecessor[reached]] == distance[reached] - 1).all()
-    tails = numpy.repeat(numpy.arange(n), numpy.diff(offsets))
-    arcs = set((tails * n + columns.astype(numpy.int64)).tolist())
-    assert all(int(p) * n + int(v) in arcs for v, p in enumerate(predecessor) if p >= 0)
-
-
-def same(found: Any, wanted: Any, graph: tuple[Any, Any], source: int, *, exact: bool) -> None:
-    distance, predecessor = numpy.asarray(found.distance), numpy.asarray(found.predecessor)
-    assert numpy.array_equal(distance, wanted.distance)
-    assert found.directions == wanted.directions
-    if exact:
-        assert numpy.array_equal(predecessor, wanted.predecessor)
-    else:
-        check_tree(*graph, source, distance, predecessor)
-
-
-def same_levels(labels: Any, on_cpu: Any, options: StripedOptions) -> None:
-    for mine, theirs in zip(labels, on_cpu, strict=True):
-        for one, other in zip(mine.levels, theirs.levels, strict=True):
-            assert (one.frontier, one.arcs, one.claimed) == (other.frontier, other.arcs, other.claimed)
-            assert one.arcs == one.duplicates + one.masked + sum(one.sent)
-            assert min(one.expand_milliseconds, one.barrier_milliseconds, one.contract_milliseconds) >= 0
-            if options.bitmask or not options.local_duplicates:
-                assert (one.sent, one.sent_bytes) == (other.sent, other.sent_bytes)
-
-
-def check(
-    graph: tuple[Any, Any],
-    sources: list[int],
-    ranks: int,
-    devices: int,
-    options: StripedOptions,
-    **constants: Any,
-) -> None:
-    whole = stripe(*graph, ranks=ranks)
-    on_cpu = StripedSearch(whole, options=options)
-    patient = replace(options, barrier_seconds=60.0)
-    search = CudaStripedSearch(whole, options=patient, devices=range(devices), **constants)
-    for source in sources:
-        wanted, found = on_cpu.run(source), search.run(source)
-        same(found, wanted, graph, source, exact=not options.bitmask)
-        same_levels(search.labels, on_cpu.labels, options)
-
-
 @pytest.mark.parametrize("name", slow_among(SHAPES, {"path_33", "tail_on_clique"}))
 def test_devices_find_what_the_cpu_does(name: str) -> None:
     graph: ZooGraph = BY_NAME[name]
     for symmetric in (True, False):
         csr = graph.csr(symmetric=symmetric)
         for ranks, devices in LAYOUTS:
-            check(csr, sorted({0, graph.vertex_count - 1}), ranks, devices, StripedOptions())
+            check(csr, sorted({0, graph.vertex_count - 1}), ranks, devices=range(devices))
 
 
 @pytest.mark.parametrize("name", slow_among(OPTIONS, {"none", "duplicates", "history"}))
@@ -101,19 +53,20 @@ def test_options_on_a_skewed_graph(name: str) -> None:
     degrees = numpy.diff(graph[0])
     sources = [int(numpy.argmax(degrees)), int(numpy.flatnonzero(degrees)[5])]
     for ranks, devices in LAYOUTS:
-        check(graph, sources, ranks, devices, StripedOptions(**OPTIONS[name]))
+        check(graph, sources, ranks, StripedOptions(**OPTIONS[name]), devices=range(devices))
 
 
 def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
     monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     graph = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
-    check(graph, [7, 100], 3, 2, StripedOptions())
+    check(graph, [7, 100], 3, devices=range(2))
 
 
 def test_rows_that_the_whole_grid_reads() -> None:
     graph = fast_csr(rmat(8), symmetric=True)
-    check(graph, [7, int(numpy.argmax(numpy.diff(graph[0])))], 2, 1, StripedOptions(bitmask=False), longest=5)
+    sources = [7, int(numpy.argmax(numpy.diff(graph[0])))]
+    check(graph, sources, 2, StripedOptions(bitmask=False), devices=[0], longest=5)
 
 
 def test_outputs_and_depth() -> None:
@@ -182,5 +135,5 @@ def test_ranks_of_a_gang_map_each_other(ranks: int, monkeypatch: pytest.MonkeyPa
             distance[rank::ranks] = answers[rank][place].distance
             predecessor[rank::ranks] = answers[rank][place].predecessor
         assert numpy.array_equal(distance, wanted.distance)
-        check_tree(*graph, source, distance, predecessor)
+        check_tree(whole, source, distance, predecessor)
         same_levels([answers[rank][place] for rank in range(ranks)], on_cpu.labels, StripedOptions())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import numpy
@@ -15,18 +14,18 @@ from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
-from tests.kernels.test_strong_components import both_rows, chain_of_cycles, expected, random_graphs, turned
+from tests.kernels.strong_components.test_strong_components import (
+    both_rows,
+    chain_of_cycles,
+    expected,
+    random_graphs,
+    turned,
+)
 from tests.stages.test_strong_components import graph_of, labels
 from tests.zoo import zoo
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    strict_cupy.install(monkeypatch)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 def check(rows: Any, back: Any) -> None:
@@ -76,7 +75,6 @@ def test_blocks_that_do_not_exist(block: int) -> None:
 @pytest.mark.parametrize("direction", ["as_given", "both"])
 @pytest.mark.parametrize("order", [None, "random"])
 def test_the_stage_finds_them_on_a_gpu(monkeypatch: pytest.MonkeyPatch, order: Any, direction: str) -> None:
-    monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr("gravel.stages.traversal.components.machine_name", lambda *_: "an emulated GPU")
     graph = given = graph_of(direction)
     if order:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import random
-import shutil
-import sys
 from typing import Any
 
 import numpy
 import pytest
 
-from gravel.kernels.text import FINE, pairs_cuda
+from gravel.kernels.text import FINE
 from gravel.kernels.text.kinds import byte_kinds
 from gravel.kernels.text.pairs import parse_pairs
 from gravel.kernels.text.pairs_cuda import PairParser
-from tests.emulation import strict_cupy
 from tests.emulation.strict_cupy import on_device
 
-pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 LIST = {
     "columns": 2,
@@ -55,12 +52,6 @@ GRAMMARS: dict[str, dict[str, Any]] = {
     "pace": {**LIST, "comments": "c", "low": 1, "high": 12},
     "lightgraphs": {**LIST, "comments": "", "delimiter": ",", "low": 1, "high": 5_000_000_000},
 }
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", strict_cupy.module())
-    monkeypatch.setattr(pairs_cuda, "load", strict_cupy.load)
 
 
 def on_host(data: bytes, grammar: dict[str, Any]) -> tuple[Any, ...]:

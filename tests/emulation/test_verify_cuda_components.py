@@ -15,7 +15,7 @@ from tests.emulation import grid_kernels
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import ROOM, Pool, Stored, emulate
 from tests.kernels.cuda_case import names
-from tests.kernels.verify_damage import COMPONENT_DAMAGES, HUBS, ZOO, csr_of, damaged_components
+from tests.kernels.verify.damage import COMPONENT_DAMAGES, HUBS, ZOO, csr_of, damaged_components
 from tests.zoo import ZooGraph, scipy_components, zoo
 
 PARTS = next(graph for graph in ZOO if graph.name == "two_parts")

@@ -13,7 +13,7 @@ from gravel.kernels.verify.cuda.memory import Batch
 from gravel.kernels.verify.cuda.resources import Resources
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import FORMS, GRID, ROOM, SKEWED, Pool, Stored, check_all, emulate
-from tests.kernels.verify_damage import HUBS, csr_of, damaged, search
+from tests.kernels.verify.damage import HUBS, csr_of, damaged, search
 
 
 @pytest.fixture(autouse=True)

@@ -16,14 +16,18 @@ from tests.emulation import grid_kernels
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import ROOM, Pool, Stored, emulate
 from tests.kernels.cuda_case import names
-from tests.kernels.test_strong_components import both_rows, chain_of_cycles, expected, random_graphs
-from tests.kernels.verify_damage import damaged_components
+from tests.kernels.strong_components.test_strong_components import (
+    both_rows,
+    chain_of_cycles,
+    expected,
+    random_graphs,
+)
+from tests.kernels.verify.damage import damaged_components
 from tests.zoo import ZooGraph, zoo
 
 
 @pytest.fixture(autouse=True)
 def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
-    monkeypatch.setattr("gravel.kernels.cuda.launch.resident_blocks", lambda *_: grid_kernels.BLOCKS)
     return emulate(monkeypatch)
 
 

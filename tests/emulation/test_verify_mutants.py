@@ -16,9 +16,9 @@ from tests.emulation import (
 )
 from tests.emulation.test_verify_cuda_components import check
 from tests.emulation.verify_case import FORMS, SKEWED, TAIL, check_all, emulate
-from tests.kernels import sssp_damage
 from tests.kernels.sssp_case import random_graph
-from tests.kernels.verify_damage import HUBS, ZOO, csr_of, damaged, damaged_components
+from tests.kernels.verify import sssp_damage
+from tests.kernels.verify.damage import HUBS, ZOO, csr_of, damaged, damaged_components
 from tests.parameters import slow_among
 from tests.zoo import scipy_components
 

@@ -16,7 +16,7 @@ from gravel.kernels.verify.sssp import check_sssp
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import ROOM, Pool, Stored, emulate, refused
 from tests.kernels.sssp_case import WeightedGraph, random_graph, special, weighted
-from tests.kernels.sssp_damage import DAMAGES, answer, damaged, hub_graph
+from tests.kernels.verify.sssp_damage import DAMAGES, answer, damaged, hub_graph
 
 HUBS = [hub_graph(dtype) for dtype in (numpy.uint32, numpy.float32)]
 SMALL = [*special()[:6], *special()[7:], *map(random_graph, range(0, 48, 3))]

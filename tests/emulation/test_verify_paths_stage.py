@@ -17,7 +17,7 @@ from gravel.stages.verify import STAGE, VerifyParameters, verify
 from gravel.stages.verifying.device import checked_of
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
-from tests.kernels.sssp_damage import answer, damaged, hub_graph
+from tests.kernels.verify.sssp_damage import answer, damaged, hub_graph
 
 ROOM = 1 << 30
 SOURCES = (0, 7, 1)

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-from typing import Any
-
 import numpy
 import pytest
 
 from gravel.kernels.partition import partition
 from gravel.kernels.verify import check_components
-from gravel.kernels.verify.ranks import components_cuda
-from tests.emulation import grid_kernels, numpy_as_cupy
-from tests.emulation.grid_kernels import on_device
-from tests.emulation.test_verify_ranks import part_on_device
-from tests.kernels.test_verify_ranks_components import PARTS, SKEWED, check_over_ranks, plant
+from tests.emulation.strict_cupy import on_device
+from tests.emulation.test_verify_ranks import of_both_widths
+from tests.kernels.verify.test_components import PARTS, SKEWED, check_over_ranks, checker_on, plant
 from tests.zoo import scipy_components
 
-
-@pytest.fixture(autouse=True)
-def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
-    monkeypatch.setitem(sys.modules, "cupy", numpy_as_cupy.module())
-    monkeypatch.setattr("gravel.kernels.cuda.launch.load", grid_kernels.load)
-
-
-def checker(part: Any, delegates: Any, vertex_count: int, ranks: int) -> Any:
-    given = part_on_device(part), on_device(delegates), vertex_count, ranks
-    return components_cuda.RankLabelChecker(*given)
+pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
 @pytest.mark.parametrize(("ranks", "wide"), [(1, False), (3, False), (2, True)])
 def test_findings_are_those_of_the_whole_graph(ranks: int, wide: bool) -> None:
-    random = numpy.random.default_rng(ranks)
+    random, checker = numpy.random.default_rng(ranks), checker_on(on_device, of_both_widths)
     broken: set[str] = set()
     for member in (PARTS, SKEWED):
         csr = member.csr()

@@ -17,7 +17,7 @@ from gravel.stages.verify import STAGE, VerifyParameters, verify
 from gravel.stages.verifying.device import checked_of
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
-from tests.kernels.verify_damage import HUBS, csr_of, damaged, search
+from tests.kernels.verify.damage import HUBS, csr_of, damaged, search
 from tests.zoo import scipy_components
 
 SYMMETRIC = csr_of(HUBS, symmetric=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import weakref
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ from gravel.kernels.verify import Check, check_bfs
 from gravel.kernels.verify.cuda import bfs
 from gravel.kernels.verify.cuda.resources import Resources
 from tests.emulation import strict_cupy
-from tests.kernels.verify_damage import ZOO, search
+from tests.kernels.verify.damage import ZOO, search
 
 GRID = next(graph for graph in ZOO if graph.name == "grid_13x17")
 TAIL = next(graph for graph in ZOO if graph.name == "tail_on_clique")
@@ -59,9 +58,8 @@ class Pool:
 
 
 def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
-    if shutil.which("g++") is None:
-        pytest.skip("emulated kernels are compiled with g++")
-    fake: Any = strict_cupy.module()
+    strict_cupy.install(monkeypatch)
+    fake: Any = sys.modules["cupy"]
     fake.ascontiguousarray = lambda values: values if values.flags.c_contiguous else values.copy()
     pool = Pool()
     # What was never written must not look like zero.
@@ -69,8 +67,6 @@ def emulate(monkeypatch: pytest.MonkeyPatch) -> Pool:
     fake.zeros = lambda shape, dtype: pool.taken(shape, dtype, 0)
     fake.get_default_memory_pool = lambda: pool
     fake.cuda.runtime = SimpleNamespace(memGetInfo=lambda: (pool.limit - pool.used, pool.limit))
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    monkeypatch.setattr("gravel.kernels.cuda.launch.load", strict_cupy.load)
     return pool
 
 

@@ -10,11 +10,12 @@ from functools import cache
 from typing import Any
 
 import numpy
-import pytest
 
+from gravel.kernels.bfs import prepare, prepare_rows
 from gravel.kernels.ids.distinct import distinct
-from gravel.kernels.strategy import strategies_in
-from tests.kernels.cuda_case import rmat, smallest_predecessors
+from gravel.kernels.layouts import encode
+from gravel.kernels.strategy import Strategy, strategies_in
+from tests.kernels.cuda_case import fast_csr, rmat, smallest_predecessors
 from tests.zoo import ZooGraph, scipy_distances, zoo
 
 STRATEGIES = strategies_in("gravel.kernels.bfs")
@@ -24,23 +25,44 @@ OUTPUTS = ("both", "distance", "predecessor")
 BLOCKS = (32, 64, 128, 256, 512, 1024)
 
 
-def _on_cpu() -> list[str]:
+COLUMNS = "columns"
+"""Stands for a layout where rows are not encoded."""
+
+
+def on_cpu(strategies: dict[str, Strategy]) -> list[str]:
+    """Name a strategy for each implementation."""
     first: dict[str, str] = {}
     # A strategy that is named as its implementation's module comes before those that borrow it.
-    own_first = sorted(STRATEGIES.values(), key=lambda each: (each.name not in (each.cpu or ""), each.name))
+    own_first = sorted(strategies.values(), key=lambda each: (each.name not in (each.cpu or ""), each.name))
     for strategy in own_first:
         if strategy.cpu:
             first.setdefault(strategy.cpu, strategy.name)
     return sorted(first.values())
 
 
-ON_CPU = [pytest.param(name, "cpu", id=f"{name}-cpu") for name in _on_cpu()]
-ON_CUDA = [
-    pytest.param(name, "cuda", id=f"{name}-cuda", marks=pytest.mark.gpu)
-    for name, strategy in sorted(STRATEGIES.items())
-    if strategy.cuda
-]
-ON_EACH_BACKEND = ON_CPU + ON_CUDA
+ALWAYS_PULL = {"alpha": 1e18, "floor": 0.0, "beta": 1e18}
+STEPS = {
+    "pull": ALWAYS_PULL,
+    "pull_planes": ALWAYS_PULL | {"planes": 2},
+    "pull_uncached": ALWAYS_PULL | {"words_per_unvisited": 0.0},
+    "alternate": ALWAYS_PULL | {"beta": 0.0, "patience": 0},
+    "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "patience": 1, "team_limit": 0},
+    "push": {"alpha": 0.0, "team_limit": 0, "unqueued": 1e18},
+    "unqueued": {"alpha": 0.0, "team_limit": 0, "unqueued": 0.0},
+    "unqueued_and_pull": {
+        "alpha": 3.0,
+        "floor": 0.0,
+        "team_limit": 0,
+        "unqueued": 0.0,
+        "beta": 3.0,
+        "patience": 1,
+    },
+    "team_of_one": {"alpha": 0.0, "team_blocks": 1},
+    "team_of_all": {"alpha": 0.0, "team_blocks": 128, "team_limit": 1 << 20},
+    "team_spills": {"alpha": 0.0, "team_blocks": 2, "team_capacity": 32},
+    "small_blocks": {"block": 64},
+}
+"""Constants that lead through every step of the device's search."""
 
 
 def place(backend: str, *arrays: Any) -> tuple[Any, ...]:
@@ -107,6 +129,45 @@ def sources_of(vertices: int, count: int = 4) -> list[int]:
     return sorted({0, vertices - 1, vertices // 2, vertices // 3})[:count] if vertices else []
 
 
+@cache
+def hub_rows(symmetric: bool, index: type = numpy.uint32) -> tuple[Any, Any]:
+    return fast_csr(hubs(), symmetric=symmetric, index=index)
+
+
+def prepared(
+    csr: tuple[Any, Any], strategy: str, layout: str, backend: str, *, symmetric: bool = True, **options: Any
+) -> Any:
+    """Bring rows to where a backend wants them, in a layout, and make them ready."""
+    placed = place(backend, *csr)
+    asked = {"strategy": strategy, "symmetric": symmetric, **options}
+    if layout == COLUMNS:
+        return prepare(*placed, **asked)
+    return prepare_rows(encode(layout, *placed), **asked)
+
+
+def search_all(
+    csr: tuple[Any, Any],
+    strategy: str,
+    layout: str = COLUMNS,
+    backend: str = "cuda",
+    *,
+    output: str = "both",
+    count: int = 4,
+    max_depth: int | None = None,
+    statistics: bool = False,
+    exact: bool = False,
+    **options: Any,
+) -> None:
+    """Search from some vertices and look at every answer; of `exact` searches each arc is counted once."""
+    if statistics:
+        options["statistics"] = True
+    search = prepared(csr, strategy, layout, backend, output=output, max_depth=max_depth, **options)
+    assert (search.strategy, search.reason) == (strategy, "asked for")
+    counted = statistics and backend in STRATEGIES[strategy].counts
+    for source in sources_of(len(csr[0]) - 1, count):
+        check(search.run(source), csr, source, output, max_depth, counted, exact)
+
+
 _answers: dict[tuple[int, int, int | None], Any] = {}
 
 
@@ -129,6 +190,7 @@ def check(
     output: str,
     max_depth: int | None = None,
     statistics: bool = False,
+    exact: bool = False,
 ) -> None:
     """Compare one search with the answers; every field of the result is looked at."""
     distance, predecessor = expected(csr, source, max_depth)
@@ -155,4 +217,6 @@ def check(
     degrees = numpy.diff(csr[0])
     for level, (arcs, way) in enumerate(zip(result.expanded, result.directions, strict=True)):
         # Top-down gathers every arc of the level at least, bottom-up may end early.
-        assert arcs >= (degrees[distance == level].sum() if way == "push" else 0)
+        least = degrees[distance == level].sum() if way == "push" else 0
+        assert arcs == least if exact else arcs >= least
+    assert not exact or set(result.directions) <= {"push"}

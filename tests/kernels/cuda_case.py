@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from gravel.kernels.ids.distinct import distinct
+from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.layouts.layout import body_name
 from tests.zoo import ZooGraph, zoo
 
 ZOO = [graph for graph in zoo() if graph.vertex_count]
@@ -79,6 +82,19 @@ def on_device(*arrays: Any) -> tuple[Any, ...]:
     return tuple(cupy.asarray(array) for array in arrays)
 
 
+def pinned(rows: EncodedRows) -> EncodedRows:
+    """Bring rows from the host to the device, what grows with the arcs to pinned memory."""
+    import cupy
+
+    from gravel.kernels.placement.pinned import buffer, pin
+
+    body = body_name(rows)
+    held = buffer(len(rows.arrays[body]), rows.arrays[body].dtype)
+    held[:] = rows.arrays[body]
+    arrays = {name: cupy.asarray(array) for name, array in rows.arrays.items() if name != body}
+    return replace(rows, arrays={**arrays, body: pin(held).view()})
+
+
 def dense_layers(layers: int, width: int) -> ZooGraph:
     """Each vertex has arcs to the whole next layer, so that every one is found by many at once."""
     tail, head = numpy.divmod(numpy.arange(width * width), width)
@@ -112,3 +128,20 @@ def path(vertices: int) -> tuple[Any, Any]:
     offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
     inner = numpy.stack([numpy.arange(vertices) - 1, numpy.arange(vertices) + 1], axis=1).ravel()
     return offsets, inner[1:-1].astype(numpy.uint32)
+
+
+def peak_of(work: Any) -> int:
+    """Bytes that work takes of the device at once, in a pool of its own."""
+    import cupy
+
+    pool, peak = cupy.cuda.MemoryPool(), 0
+
+    def allocate(size: int) -> Any:
+        nonlocal peak
+        memory = pool.malloc(size)
+        peak = max(peak, pool.used_bytes())
+        return memory
+
+    with cupy.cuda.using_allocator(allocate):
+        work()
+    return peak

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -38,51 +36,6 @@ def _run(folder: Path, *arguments: str) -> str:
     return subprocess.run(
         command, env=_environment(folder), stdout=subprocess.PIPE, text=True, check=True
     ).stdout
-
-
-def test_an_entry_that_another_makes_is_waited_for(tmp_path: Path) -> None:
-    maker, other = Folder(tmp_path / "compiled"), Folder(tmp_path / "compiled")
-    assert not other.wait_for("entry")
-    began, seconds = threading.Event(), 0.3
-
-    def make() -> None:
-        with maker.announce("entry"):
-            began.set()
-            time.sleep(seconds)
-            maker.write("entry", b"code")
-
-    thread = threading.Thread(target=make)
-    thread.start()
-    began.wait()
-    assert other.read("entry") is None
-    assert other.wait_for("entry")
-    assert other.read("entry") == b"code"
-    thread.join()
-    assert [each.name for each in (tmp_path / "compiled").iterdir()] == ["entry"]
-
-
-def test_a_maker_that_takes_too_long_is_not_waited_for(tmp_path: Path) -> None:
-    maker, other = Folder(tmp_path / "compiled"), Folder(tmp_path / "compiled")
-    with maker.announce("entry"):
-        began = time.monotonic()
-        assert other.wait_for("entry", 0.05)
-        assert time.monotonic() - began < 5
-
-
-def test_a_maker_that_died_is_not_waited_for(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "compiled")
-    (tmp_path / "compiled" / ".entry.making").touch()
-    began = time.monotonic()
-    folder.wait_for("entry")
-    assert time.monotonic() - began < 5
-
-
-def test_a_link_in_the_place_of_an_announcement_is_not_followed(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "compiled")
-    (tmp_path / "compiled" / ".entry.making").symlink_to(tmp_path / "elsewhere")
-    with folder.announce("entry"):
-        assert not folder.wait_for("entry")
-    assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("job", slow_among([JOB, CSR], {CSR}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -30,22 +29,10 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         import cupy
 
         return cupy.asarray
-    from tests.emulation import grid_kernels, numpy_as_cupy
+    from tests.emulation import strict_cupy
 
-    fake: Any = numpy_as_cupy.module()
-    fake.diff = numpy_as_cupy._passed_on(numpy.diff)
-    fake.full = numpy_as_cupy._passed_on(numpy.full)
-    monkeypatch.setitem(sys.modules, "cupy", fake)
-    for module in (
-        "cuda.launch",
-        "layouts.counting",
-        "layouts.streams_cuda",
-        "layouts.varint.cuda",
-        "relabel_cuda",
-    ):
-        monkeypatch.setattr(f"gravel.kernels.{module}.load", grid_kernels.load)
-    monkeypatch.setattr("gravel.kernels.cuda.load", grid_kernels.load)
-    return grid_kernels.on_device
+    strict_cupy.install(monkeypatch)
+    return strict_cupy.on_device
 
 
 def graph(*, duplicates: bool, dtype: Any = numpy.uint32) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -8,10 +8,8 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy
 import pytest
 
-from gravel.kernels.pulled import pulled_arcs
 from gravel.kernels.row_blocks import run_blocks
 from gravel.kernels.threads import max_threads, set_threads, thread_count
 
@@ -77,14 +75,3 @@ def test_blocks_run_on_no_more_threads_than_the_caller_may_use(monkeypatch: pyte
 
     with ThreadPoolExecutor(1) as pool:  # whose thread takes its limit along
         pool.submit(check).result()
-
-
-def test_pulled_arcs_end_at_the_first_neighbour_in_the_frontier() -> None:
-    offsets = numpy.array([0, 2, 5, 6, 7], numpy.int64)
-    columns = numpy.array([1, 2, 0, 2, 3, 0, 1], numpy.uint32)
-    distance = numpy.array([0, 1, 1, 2])
-    # Vertices 1 and 2 find vertex 0 at once; vertex 3 reads its whole row.
-    assert pulled_arcs(distance, offsets, columns, 0) == 1 + 1 + 1
-    assert pulled_arcs(distance, offsets, columns, 1) == 1
-    assert pulled_arcs(numpy.array([-1, 0, -1, -1]), offsets, columns, 0) == 1 + 1 + 1
-    assert pulled_arcs(numpy.array([-1, -1, 0, -1]), offsets, columns, 0) == 2 + 2 + 1

@@ -1,6 +1,6 @@
 """What verify states is what it takes on the CPU: the peak of a process that checks what a store holds.
 
-What it takes of a GPU: `tests/emulation/test_verify_cuda_memory.py` and `tests/kernels/test_cuda_verify.py`.
+What it takes of a GPU: `tests/emulation/test_verify_cuda_memory.py` and `tests/kernels/verify/test_cuda.py`.
 """
 
 from __future__ import annotations

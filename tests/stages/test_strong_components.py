@@ -20,7 +20,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE, traverse
 from gravel.stages.verify import STAGE as VERIFY
 from gravel.stages.verify import VerifyParameters, verify
-from tests.kernels.test_strong_components import expected
+from tests.kernels.strong_components.test_strong_components import expected
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 STRATEGY = {"cpu": "tarjan", "cuda": "forward_backward"}
