@@ -1,22 +1,33 @@
-"""docs/development.md lists the slow tests; `python -m tests.slow_tests` writes the list."""
+"""docs/slow-tests.md has a command for every slow test, and every command runs slow tests."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from tests.conftest import COLLECTED
-from tests.slow_tests import ROOT, listed, slow_among
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "slow-tests.md"
+COMMAND = re.compile(r"\| `pytest -m slow (tests/[\w/.]+)` \|")
+MARK = re.compile(r"mark\.slow|slow_among")  # of pytest, or of `tests.parameters`
 
 
-def test_every_slow_test_is_listed_and_every_listed_one_is_slow(request: pytest.FixtureRequest) -> None:
-    items = request.config.stash[COLLECTED]
-    files = {item.nodeid.partition("::")[0] for item in items}
-    told = "run `python -m tests.slow_tests`"
-    assert slow_among(items) - listed() == set(), told
-    for file, name in listed():
-        assert (ROOT / file).is_file(), told
-        if file in files and len(files) > 1:
-            # Where the files of graphs are missing there is one case, which is skipped.
-            cases = [each for each in items if each.nodeid.startswith(f"{file}::{name}")]
-            no_data = all(each.name.endswith("[NOTSET]") for each in cases) and cases
-            assert no_data or slow_among(cases), f"{file}::{name} is not slow; {told}"
+def test_every_slow_test_has_a_command(request: pytest.FixtureRequest) -> None:
+    places = COMMAND.findall(PAGE.read_text(encoding="utf-8"))
+    slow = {
+        item.nodeid.partition("::")[0]
+        for item in request.config.stash[COLLECTED]
+        if item.get_closest_marker("slow") and not item.get_closest_marker("gpu")
+    }
+    without = [file for file in slow if not any(PurePosixPath(file).is_relative_to(each) for each in places)]
+    assert without == [], "add a row to docs/slow-tests.md"
+
+
+def test_every_command_runs_slow_tests() -> None:
+    for place in COMMAND.findall(PAGE.read_text(encoding="utf-8")):
+        path = ROOT / place
+        files = [path] if path.is_file() else path.rglob("test_*.py")
+        assert any(MARK.search(file.read_text(encoding="utf-8")) for file in files), place
