@@ -340,6 +340,6 @@ def install(patch: pytest.MonkeyPatch) -> None:
     """Let all that runs on one GPU run on CPU threads, whichever module launches it."""
     patch.setitem(sys.modules, "cupy", module())
     stand_in(patch, STANDING_IN)
-    patch.setattr("gravel.graphs.demand_gpu", lambda: None)
+    patch.setattr("gravel.memory.demand_gpu", lambda: None)
     # Its kernel has a macro for the threads of a block.
     patch.setattr("gravel.kernels.components.cuda.afforest_rows.BLOCK", grid_kernels.THREADS)
