@@ -9,19 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gravel.averages import Estimate
-    from gravel.betweenness import EdgeMeasure
-    from gravel.building import graph, load
-    from gravel.components import Components
-    from gravel.distances import Distances
     from gravel.errors import NotEnoughMemory, UnknownVertex
-    from gravel.graphs import Graph
-    from gravel.labels import Labels
-    from gravel.measures import Measure
-    from gravel.paths import Paths
-    from gravel.running import Run, RunFailed, run
-    from gravel.searches import Search
-    from gravel.shortest_paths import ShortestPaths
+    from gravel.graphs.building import graph, load
+    from gravel.graphs.graph import Graph
+    from gravel.results.components import Components
+    from gravel.results.labels import Labels
+    from gravel.results.measures import Distances, EdgeMeasure, Estimate, Measure
+    from gravel.results.run import Run, RunFailed
+    from gravel.results.searches import Paths, Search, ShortestPaths
+    from gravel.running import run
 
 __all__ = [
     "Components",
@@ -47,22 +43,22 @@ __all__ = [
 __version__ = "0.1.0"
 
 _MODULES = {
-    "Components": "components",
-    "Distances": "distances",
-    "EdgeMeasure": "betweenness",
-    "Estimate": "averages",
-    "Graph": "graphs",
-    "Labels": "labels",
-    "Measure": "measures",
+    "Components": "results.components",
+    "Distances": "results.measures",
+    "EdgeMeasure": "results.measures",
+    "Estimate": "results.measures",
+    "Graph": "graphs.graph",
+    "Labels": "results.labels",
+    "Measure": "results.measures",
     "NotEnoughMemory": "errors",
-    "Paths": "paths",
-    "Run": "running",
-    "RunFailed": "running",
-    "Search": "searches",
-    "ShortestPaths": "shortest_paths",
+    "Paths": "results.searches",
+    "Run": "results.run",
+    "RunFailed": "results.run",
+    "Search": "results.searches",
+    "ShortestPaths": "results.searches",
     "UnknownVertex": "errors",
-    "graph": "building",
-    "load": "building",
+    "graph": "graphs.building",
+    "load": "graphs.building",
     "run": "running",
 }
 

@@ -1,36 +1,63 @@
-"""What fits into this machine, asked before anything is allocated."""
+"""The memory and the GPU of this machine: what fits is asked before anything is allocated.
+
+`NotEnoughMemory` is raised as well where memory runs out under the public interface: in NumPy, Arrow, CuPy or
+for a thread.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import wraps
+from types import FunctionType
+from typing import ParamSpec, TypeVar
 
 from gravel.errors import NotEnoughMemory
-from gravel.pipeline.core.hardware import core_count
-from gravel.pipeline.core.memory import available_bytes, format_bytes, host_capacity, parse_bytes
-from gravel.stages.sizes import Machine
+from gravel.kernels.cuda.room import device_memory, is_device_memory
+from gravel.pipeline.core import hardware
+from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.memory import available_bytes, format_bytes, host_capacity
+from gravel.stages.sizes import Machine, Need
 
-if TYPE_CHECKING:
-    from gravel.stages.sizes import Need
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+HOT = ("bfs",)
+"""Methods that take microseconds, beside which a call of another function counts: what they call does it."""
+
+NO_THREAD = "can't start new thread"
+"""What Python says where there is no memory for the stack of a thread."""
 
 
 def this_machine(backend: str = "cpu", host_memory: str | int | None = None) -> Machine:
     """Return what may be used here: all cores, and the host memory that is given or that there is."""
     option = None if host_memory is None else str(host_memory)
     memory, _ = host_capacity(option)
-    machine = Machine(backend="cpu", threads=core_count(), host_memory=memory)
+    machine = Machine(backend="cpu", threads=hardware.core_count(), host_memory=memory)
     return on_gpu(machine) if backend == "cuda" else machine
 
 
 def usable_backend() -> str:
     """Return where a graph is searched if nothing else is asked for: on a GPU if one can be used."""
-    from importlib.util import find_spec
+    return "cuda" if _refused_gpu() is None else "cpu"
 
-    from gravel.pipeline.core.hardware import find_devices
 
-    devices = find_devices()
-    usable = devices and not devices[0].fake and devices[0].refusal is None
-    return "cuda" if usable and find_spec("cupy") else "cpu"
+def demand_gpu() -> None:
+    """Raise `RequestError` where no GPU can be used."""
+    reason = _refused_gpu()
+    if reason is not None:
+        raise RequestError(f"a GPU is asked for, and {reason}", hint="use backend='cpu', or place('host')")
+
+
+def _refused_gpu() -> str | None:
+    """Say why no GPU can be used; None where one can."""
+    devices = hardware.find_devices()
+    if not devices:
+        return "this machine has none that can be used"
+    if devices[0].refusal is None and (devices[0].fake or importlib.util.find_spec("cupy") is None):
+        return "CuPy is not installed"
+    return devices[0].refusal
 
 
 def on_gpu(machine: Machine) -> Machine:
@@ -87,13 +114,43 @@ def refuse_device(
         )
 
 
-__all__ = [
-    "free_host_bytes",
-    "on_gpu",
-    "parse_bytes",
-    "refuse",
-    "refuse_device",
-    "refuse_need",
-    "this_machine",
-    "usable_backend",
-]
+def memory_errors(function: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Have a function raise `NotEnoughMemory` where memory runs out."""
+
+    @wraps(function)
+    def call(*arguments: Given.args, **named: Given.kwargs) -> Found:
+        try:
+            return function(*arguments, **named)
+        except (MemoryError, RuntimeError) as error:
+            if isinstance(error, MemoryError) or str(error) == NO_THREAD:
+                raise not_enough(error) from error
+            raise
+
+    return call
+
+
+def not_enough(error: BaseException) -> NotEnoughMemory:
+    """Say which memory ran out, and what to do."""
+    if isinstance(error, NotEnoughMemory):
+        return error
+    if is_device_memory(error):
+        there = device_memory()
+        return NotEnoughMemory(
+            f"GPU memory ran out: {error}{f'; {there}' if there else ''}. Wait until others free it, or keep "
+            "the data on the host: backend='cpu', or place('host')"
+        )
+    return NotEnoughMemory(
+        f"host memory ran out: {str(error).rstrip('.')}. Use a machine with more of it, or raise the "
+        "limit of this process (`ulimit -v`)"
+    )
+
+
+def tell_of_memory(kind: type) -> None:
+    """Have all public methods and properties of a class raise `NotEnoughMemory` where memory runs out."""
+    for name, member in list(vars(kind).items()):
+        if name in HOT or (name.startswith("_") and name not in ("__getitem__", "__array__")):
+            continue
+        if isinstance(member, FunctionType):
+            setattr(kind, name, memory_errors(member))
+        elif isinstance(member, property) and member.fget is not None:
+            setattr(kind, name, property(memory_errors(member.fget), doc=member.__doc__))

@@ -2,83 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import private_files
 from gravel.pipeline.plan.builder import build_plan
+from gravel.pipeline.progress.events import Display, Event, sentence
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loader import load_workflow
-from gravel.progress import display_for
+from gravel.results.run import Run, RunFailed, as_yaml
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.progress.events import Display
     from gravel.pipeline.scheduler.options import RunOutcome
     from gravel.pipeline.workflow.model import Workflow
-
-__all__ = ["Run", "RunFailed", "run"]
-
-
-@dataclass(frozen=True)
-class Run(Mapping[str, Any]):
-    """A run that is done; `run["bfs"]` is the result of the stage `bfs`, read when it is asked for.
-
-    `name` is its name in the cache, `folder` where its record lies, `report` its page (None where nothing was
-    computed and no page is due) and `record` what `gravel show` prints of it, as JSON.
-
-    A BFS is a `Search`, or a list of them for several sources; components are `Components`; graphs, in any
-    order and layout, are a `Graph`. What has no class of its own comes as the stage's artifact.
-    """
-
-    name: str
-    folder: Path
-    report: Path | None
-    record: Mapping[str, Any] = field(repr=False)
-    _plan: Plan = field(repr=False)
-    _root: Path = field(repr=False)
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the result of a stage by its name, or of one of its runs by its key, as `bfs[order=rcm]`.
-
-        Raises KeyError for a stage that is not in the workflow, and ValueError, with the axes, for one that
-        has several results.
-        """
-        return self.result(name)
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the names of the stages."""
-        return iter(dict.fromkeys(run.entry for run in self._plan.runs.values()))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-    def result(self, name: str, *, where: Mapping[str, object] | None = None) -> Any:
-        """Return the result of a stage at these values of the matrix; see `run[name]`."""
-        from gravel.results import one_of
-
-        return one_of(self._plan, self._root, self.record, name, where or {})
-
-    def results(self, name: str, *, where: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Return all results of a stage by their keys, as `bfs[order=rcm]`."""
-        from gravel.results import all_of
-
-        return all_of(self._plan, self._root, self.record, name, where or {})
-
-
-class RunFailed(GravelError):
-    """A stage or a verification failed, or the run was interrupted; `run` is what became of it."""
-
-    def __init__(self, message: str, run: Run) -> None:
-        super().__init__(message)
-        self.run = run
 
 
 def run(
@@ -117,9 +60,9 @@ def run(
     root = find_cache(None if cache is None else os.fspath(cache))
     with private_files():
         workflow = _workflow(
-            os.fspath(file), sources, {name: _text(each) for name, each in (set or {}).items()}
+            os.fspath(file), sources, {name: as_yaml(each) for name, each in (set or {}).items()}
         )
-    selected = {axis: [_text(value) for value in _listed(one)] for axis, one in (where or {}).items()}
+    selected = {axis: [as_yaml(value) for value in _listed(one)] for axis, one in (where or {}).items()}
     asked = {"where": selected, "only": only, "force": force, "keep": keep}
     machine = {"host_memory": host_memory, "device_memory": device_memory, "workers": workers}
     display = display_for(progress)
@@ -178,6 +121,77 @@ def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _text(value: object) -> str:
-    """Write a value as the command line would give it: YAML, of which JSON is a part."""
-    return value if isinstance(value, str) else json.dumps(value)
+def in_notebook() -> bool:
+    """Say whether this is a kernel of a notebook, without importing IPython."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def display_for(progress: bool | None) -> Display | None:
+    """Choose how a run is shown; None shows it in a notebook and at a prompt with a terminal."""
+    if progress is False:
+        return None
+    if in_notebook():
+        return NotebookDisplay()
+    at_prompt = hasattr(sys, "ps1") or bool(sys.flags.interactive)
+    if progress is None and not (at_prompt and sys.stderr.isatty()):
+        return None
+    from gravel.pipeline.progress.terminal import make_display
+
+    return make_display()
+
+
+class NotebookDisplay(Display):
+    """One line below the cell that changes as the run goes on; problems stay below it."""
+
+    def __init__(self, show: Callable[[str], Any] | None = None) -> None:
+        self._show = show or _display()
+        self._total = 0
+        self._done = 0
+        self._running: dict[str, str] = {}
+        self._kept: list[str] = []
+        self._shown = ""
+
+    def handle(self, event: Event) -> None:
+        """Count what is done and remember what runs."""
+        data: dict[str, Any] = event.data
+        match event.kind:
+            case "run_started":
+                self._total = int(data["stages"])
+            case "stage_started":
+                self._running[data["stage"]] = ""
+            case "stage_compiles":
+                self._running[data["stage"]] = f" (compiling {data['kernel']})" if data["kernel"] else ""
+            case "stage_progress":
+                if data["total"]:
+                    self._running[data["stage"]] = f" {data['done'] / data['total']:.0%}"
+            case "stage_cached" | "stage_finished" | "stage_failed" | "stage_skipped" | "stage_not_run":
+                self._running.pop(data["stage"], None)
+                self._done += 1
+        kept = event.kind in ("stage_failed", "stage_retried", "damaged", "note", "run_finished")
+        if kept and (line := sentence(event)) is not None:
+            self._kept.append(line)
+        if event.kind != "stage_progress":
+            self.tick()
+
+    def tick(self) -> None:
+        """Write the line anew where it changed."""
+        running = ", ".join(f"{stage}{share}" for stage, share in self._running.items())
+        lines = [f"{self._done} of {self._total} stage runs done" + (f"; {running}" if running else "")]
+        text = "\n".join([*lines, *self._kept])
+        if text != self._shown:
+            self._shown = text
+            self._show(text)
+
+    def close(self) -> None:
+        """Leave the last state."""
+        self._running.clear()
+        self.tick()
+
+
+def _display() -> Callable[[str], Any]:
+    from IPython.display import display
+
+    handle: Any = display({"text/plain": ""}, raw=True, display_id=True)
+    return lambda text: handle.update({"text/plain": text}, raw=True)

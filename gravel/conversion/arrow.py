@@ -22,11 +22,6 @@ class Table(NamedTuple):
     kept: Any = None
 
 
-def is_table(data: Any) -> bool:
-    """Say whether data exports an Arrow stream or table."""
-    return hasattr(data, "__arrow_c_stream__")
-
-
 def as_label(asked: Any, data: Any = None) -> Any:
     """Return the label of a column that is asked for, None for what is none: an array, True and None."""
     if isinstance(asked, Integral):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.conversion.converted import Edges
-from gravel.encoded_ids import Encoded, Integers
-from gravel.id_types import checked, type_name
+from gravel.conversion.id_types import checked, type_name
+from gravel.conversion.ids import Encoded, Integers
 
 if TYPE_CHECKING:
     from gravel.stages.sizes import Machine

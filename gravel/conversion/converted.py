@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gravel.vertex_ids import Ids
+from gravel.conversion.ids import Ids
 
 
 @dataclass(frozen=True)

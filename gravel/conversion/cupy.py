@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.conversion.converted import Edges
-from gravel.encoded_ids import Integers
+from gravel.conversion.ids import Integers
 
 SPARSE = 64
 """Ids of a bitmap for each end of an edge, up to which it is used."""

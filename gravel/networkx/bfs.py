@@ -13,8 +13,7 @@ import numpy
 from gravel.kernels.ordered.bfs import Found, search
 from gravel.networkx.device import distances, everything_on_gpu
 from gravel.networkx.graph import GravelGraph
-from gravel.networkx.lookup import last_level, vertex_for_search
-from gravel.networkx.version import FROM_3_7
+from gravel.networkx.lookup import FROM_3_7, last_level, vertex_for_search
 
 LABELS = ("tree", "forward", "level", "reverse")
 """The words of NetworkX for `gravel.kernels.ordered.labelled_arcs`."""

@@ -1,15 +1,18 @@
-"""Closeness, harmonic centrality and betweenness, with the values of `networkx.algorithms.centrality`."""
+"""Centralities and core numbers, with the values of NetworkX."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import networkx
 import numpy
 from networkx.utils import create_py_random_state
 from numpy.typing import NDArray
 
 from gravel.conversion.networkx import Rows
 from gravel.kernels.betweenness.sums import betweenness, scale
+from gravel.kernels.cores import core_numbers
+from gravel.kernels.csr import build
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.closeness import closeness
 from gravel.kernels.distances.many import aggregate
@@ -17,6 +20,12 @@ from gravel.kernels.distances.reciprocals import reciprocal_sums
 from gravel.networkx.device import many_on_gpu, rows_on_gpu
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import nodes_in, vertex_for_paths
+
+LOOPS = (
+    "Input graph has self loops which is not permitted; "
+    "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
+)
+"""What NetworkX says of core numbers."""
 
 
 def betweenness_centrality(
@@ -143,3 +152,14 @@ def _some_nodes(G: GravelGraph, nbunch: Any) -> set[Any]:
 
 def _vertices(G: GravelGraph, nodes: set[Any]) -> NDArray[numpy.int64]:
     return numpy.fromiter(map(G.vertices.__getitem__, nodes), numpy.int64, len(nodes))
+
+
+def core_number(G: GravelGraph) -> dict[Any, int]:
+    """Return the core number of each node; of a directed graph in-arcs and out-arcs count."""
+    offsets, columns = G.forward
+    sources = numpy.repeat(numpy.arange(len(G), dtype=columns.dtype), numpy.diff(offsets))
+    if bool((sources == columns).any()):
+        raise networkx.NetworkXNotImplemented(LOOPS)
+    if G.directed:
+        offsets, columns, _ = build(sources, columns, len(G), keep_duplicates=True)
+    return dict(zip(G, core_numbers(offsets, columns).tolist(), strict=True))

@@ -43,9 +43,9 @@ def everything_on_gpu() -> bool:
     """Say whether a GPU is asked for; raises as `many_on_gpu` does."""
     if _setting() != "cuda":
         return False
-    from gravel import graphs
+    from gravel.memory import demand_gpu
 
-    graphs.demand_gpu()
+    demand_gpu()
     return True
 
 
@@ -132,12 +132,11 @@ def _setting() -> str:
 
 def _is_usable(memory: int) -> bool:
     """Say whether there is a GPU with so many bytes."""
-    from gravel import graphs
-    from gravel.memory import on_gpu, this_machine
+    from gravel.memory import demand_gpu, on_gpu, this_machine
     from gravel.pipeline.core.errors import RequestError
 
     try:
-        graphs.demand_gpu()
+        demand_gpu()
     except RequestError:
         return False
     return on_gpu(this_machine()).device_memory >= memory

@@ -12,10 +12,10 @@ from gravel.conversion.networkx import Rows
 from gravel.kernels.arrays import on_host
 from gravel.kernels.distances.eccentricity import eccentricities
 from gravel.kernels.distances.many import aggregate
+from gravel.networkx.components import is_connected
 from gravel.networkx.device import many_on_gpu, rows_on_gpu
 from gravel.networkx.graph import GravelGraph
-from gravel.networkx.lookup import nodes_in
-from gravel.networkx.version import FROM_3_7
+from gravel.networkx.lookup import FROM_3_7, nodes_in
 
 NOT_STRONG = "Found infinite path length because the digraph is not strongly connected"
 NOT_CONNECTED = "Found infinite path length because the graph is not connected"
@@ -70,7 +70,7 @@ def average_shortest_path_length(G: GravelGraph, weight: None = None, method: st
     if n == 1:
         return 0
     sums = None
-    if G.directed or G.is_connected:
+    if G.directed or is_connected(G):
         with G.lock:
             sums = aggregate(*_rows(G, n), numpy.arange(n), symmetric=not G.directed)
     if sums is None or int(sums.reached.min()) < n:

@@ -118,26 +118,6 @@ class GravelGraph:
         found: Rows = self.once("ascending", lambda: Rows(*csr(tuple(self.forward))))
         return found
 
-    @property
-    def component(self) -> NDArray[Any]:
-        """For each vertex the smallest vertex of its component, without regard to directions."""
-        label: NDArray[Any] = self.once("component", self._components)
-        return label
-
-    def _components(self) -> NDArray[Any]:
-        from gravel.kernels.arrays import on_host
-        from gravel.kernels.components import components
-        from gravel.networkx.device import everything_on_gpu, rows_on_gpu
-
-        rows = rows_on_gpu(self) if everything_on_gpu() else self.ascending
-        label: NDArray[Any] = on_host(components(*rows, symmetric=not self.directed).component)
-        return label
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is one component, without regard to directions."""
-        return not bool(self.component.any()) and len(self) > 0
-
     def to_networkx(self) -> Any:
         """Make a NetworkX graph with the same nodes and edges, without attributes and parallel edges."""
         import networkx

@@ -70,10 +70,10 @@ FUNCTIONS = {
         "periphery",
         "radius",
     ),
-    "core": ("core_number",),
     "centrality": (
         "betweenness_centrality",
         "closeness_centrality",
+        "core_number",
         "edge_betweenness_centrality",
         "harmonic_centrality",
     ),

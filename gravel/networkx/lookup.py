@@ -1,13 +1,17 @@
-"""What the functions do first: find the vertex of a node, and the depth that a search may go to."""
+"""What the functions ask first: the version of NetworkX, the vertex of a node, the depth of a search."""
 
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import networkx
 
 from gravel.networkx.graph import GravelGraph
+
+FROM_3_7 = tuple(map(int, re.findall(r"\d+", networkx.__version__)[:2])) >= (3, 7)
+"""Whether eccentricities of a graph without nodes are errors and `bfs_predecessors` is deprecated."""
 
 
 def vertex_for_paths(graph: GravelGraph, node: Any, message: str) -> int:

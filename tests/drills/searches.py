@@ -69,7 +69,7 @@ class Drill:
     def _question(self, drawn: Drawn, rng: Any) -> tuple[str, Question]:
         ids, graph = drawn.ids, drawn.graph
         source, target = (ids[int(each)] for each in rng.integers(0, min(len(ids), 40), 2))
-        turns = hasattr(graph._stored, "column_indices") and rng.random() < 0.2
+        turns = hasattr(graph._rows.stored, "column_indices") and rng.random() < 0.2
         direction = str(rng.choice(["in", "both"])) if turns and len(ids) < 1000 else "out"
         if rng.random() < 0.5:
             where: Any = {"direction": direction}
@@ -81,7 +81,7 @@ class Drill:
                 graph.distance(source, target, **where),
                 graph.path(source, target, **where),
             )
-        on_cpu = graph._machine.backend == "cpu"
+        on_cpu = graph._rows.machine.backend == "cpu"
         options: Any = {"direction": direction}
         if rng.random() < 0.2:
             options |= {"by_weight": True}

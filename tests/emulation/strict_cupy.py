@@ -342,7 +342,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
     patch.setitem(sys.modules, "cupy", module())
     for launcher, name in _launchers():
         patch.setattr(launcher, name, STANDING_IN[name])
-    patch.setattr("gravel.graphs.demand_gpu", lambda: None)
+    patch.setattr("gravel.memory.demand_gpu", lambda: None)
     patch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     # Its kernel has a macro for the threads of a block.
     patch.setattr("gravel.kernels.components.cuda.afforest_rows.BLOCK", grid_kernels.THREADS)

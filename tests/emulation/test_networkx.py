@@ -147,7 +147,7 @@ def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise RequestError("a GPU is asked for, and this machine has none", hint="use the CPU")
 
-    monkeypatch.setattr("gravel.graphs.demand_gpu", refuse)
+    monkeypatch.setattr("gravel.memory.demand_gpu", refuse)
     made = nx.path_graph(4)
     with nx.config.backends.gravel(device="cuda"), pytest.raises(RequestError, match="this machine has none"):
         nx.diameter(made, backend="gravel")

@@ -9,11 +9,10 @@ import numpy
 import pytest
 
 from gravel.conversion import arrays, arrow, cupy
-from gravel.encoded_ids import Integers
-from gravel.searches import Search
+from gravel.conversion.ids import Integers
+from gravel.graphs.prepared import PreparedSearch
 from gravel.stages.edge_columns import NOT_ASKED
 from gravel.stages.vertex_ids.integers import number_integers
-from gravel.vertex_ids import listed
 from tests.emulation.strict_cupy import Array, on_device
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
@@ -36,7 +35,7 @@ def test_ids_are_numbered_as_on_the_host(dtype: Any, first: int, step: int) -> N
     ids = converted.ids
     assert ids.count == expected.distinct
     every = numpy.arange(ids.count)
-    assert listed(ids, every) == listed(Integers(expected.distinct, expected.first, expected.ids), every)
+    assert ids.listed(every) == Integers(expected.distinct, expected.first, expected.ids).listed(every)
 
 
 def test_a_cudf_table_of_integers_stays_there() -> None:
@@ -82,13 +81,11 @@ def test_what_is_no_edge_list_there() -> None:
 
 
 def test_results_stay_on_the_device() -> None:
-    import threading
-
     workspace = on_device(numpy.array([0, 1, -1, 2], numpy.int32))
     before = on_device(numpy.array([-1, 0, -1, 1], numpy.int32))
-    prepared: Any = SimpleNamespace(ids=Integers(4, 10), map=None, lock=threading.RLock(), notes=[])
-    result: Any = SimpleNamespace(milliseconds=1.0, distance=workspace, predecessor=before)
-    search = Search(prepared, 10, 0, result)
+    result = SimpleNamespace(milliseconds=1.0, distance=workspace, predecessor=before)
+    kernel = SimpleNamespace(run=lambda start: result, strategy="a strategy", reason="a reason")
+    search = PreparedSearch(Integers(4, 10), kernel, None, []).run(10, 0)
     search._keep()
     workspace[:] = 9
     before[:] = 9

@@ -271,11 +271,11 @@ def diameter(reference: Reference) -> int:
 
 def compare_betweenness(at: Comparison) -> None:
     """Compare betweenness of vertices and edges; on large graphs as sums over drawn sources."""
-    from gravel.measured_rows import plain_rows
-    from gravel.measures import drawn
+    from gravel.graphs.measured_rows import plain_rows
+    from gravel.graphs.measures import drawn
 
     k = None if at.whole else SAMPLED
-    rows, permutation, _ = plain_rows(at.graph, "betweenness")
+    rows, permutation, _ = plain_rows(at.graph._rows, "betweenness")
     starts, candidates = drawn(rows[0], permutation, k, 0)
     assert permutation is None
     sources = at.place[starts].tolist()

@@ -11,9 +11,8 @@ import numpy
 import pytest
 
 import gravel
-from gravel import measured_rows
-from gravel.arranging import plain_rows
 from gravel.conversion import columns as conversion
+from gravel.graphs import measured_rows
 from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
 from gravel.kernels.layouts.layout import body_name
 from gravel.stages.measuring.rows import FEWEST, sizes_of
@@ -213,20 +212,20 @@ def _placed(where: Any, **limits: Any) -> Callable[[Case], None]:
 
 def _measured_rows_are_kept(case: Case) -> None:
     graph = case.graph()
-    size = measured_rows.KEPT_SHARE * sizes_of(graph._stored).decoded
+    size = measured_rows.KEPT_SHARE * sizes_of(graph._rows.stored).decoded
     for limit, kept in ((size, True), (size - 1, False)):
         placed = graph.place("device", device_memory=limit)
-        first, again = (measured_rows.plain_rows(placed, "closeness")[0] for _ in range(2))
+        first, again = (measured_rows.plain_rows(placed._rows, "closeness")[0] for _ in range(2))
         assert is_on_device(first[1])
         assert (first is again) == kept
         assert placed.diameter() == placed.diameter() == case.cpu.diameter()
-        ready = placed._prepared.get(measured_rows.KEPT)
+        ready = placed._rows.prepared.get(measured_rows.KEPT)
         assert bool(ready and ready.searches) == kept
 
 
 def _measured_over_the_link(case: Case) -> None:
     for graph in (case.graph(), case.graph().reorder("degree"), case.graph().compress("varint")):
-        stored: Any = graph._stored
+        stored: Any = graph._rows.stored
         n, m = stored.vertex_count, stored.arc_count
         rows = 8 * (n + 1) + 4 * m
         batch = device_bytes(n, m, 4, FEWEST)
@@ -236,10 +235,10 @@ def _measured_over_the_link(case: Case) -> None:
         pinned, streamed = graph.place("pinned"), graph.place("streamed")
         split = graph.place("split", device_memory=limit - 1)
         for placed, where in ((small, "split"), (pinned, "pinned"), (split, "split"), (streamed, "streamed")):
-            there = measured_rows.searched_rows(placed, "closeness")
+            there = measured_rows.searched_rows(placed._rows, "closeness")
             beginnings = 8 * (n + 1)
             if not (placed is small and encoded):
-                assert placed._machine.device_memory - there.memory == beginnings
+                assert placed._rows.machine.device_memory - there.memory == beginnings
                 assert there.split == (where == "split")
             assert is_on_device(there.rows.arrays[body_name(there.rows)]) == (where != "streamed")
             for measure in ("closeness", "harmonic", "eccentricity", "neighbourhood"):
@@ -248,11 +247,11 @@ def _measured_over_the_link(case: Case) -> None:
                 numpy.testing.assert_allclose(found, expected, rtol=1e-12)
             assert placed.diameter() == case.cpu.diameter()
             assert placed.average_path_length().value == case.cpu.average_path_length().value
-        there = measured_rows.searched_rows(large, "closeness")
-        assert large._machine.device_memory - there.memory == rows
+        there = measured_rows.searched_rows(large._rows, "closeness")
+        assert large._rows.machine.device_memory - there.memory == rows
         for placed in (pinned, split, streamed):
             with pytest.raises(
-                ValueError, match=f"GPU memory or on the CPU, and these are {placed._placement}"
+                ValueError, match=f"GPU memory or on the CPU, and these are {placed._rows.placement}"
             ):
                 placed.betweenness(4)
 
@@ -262,7 +261,7 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
 
     def check(case: Case) -> None:
         for graph in (case.graph().compress(layout), case.graph().reorder("degree").compress(layout)):
-            stored: Any = graph._stored
+            stored: Any = graph._rows.stored
             n, m = stored.vertex_count, stored.arc_count
             encoded = sizes_of(stored).encoded
             least = encoded + encoded_device_bytes(n, len(stored.stream), 4, FEWEST)
@@ -277,7 +276,7 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
                 ("device", decoded, "csr"),
             ):
                 placed = graph.place(where, device_memory=memory)
-                there = measured_rows.searched_rows(placed, "closeness")
+                there = measured_rows.searched_rows(placed._rows, "closeness")
                 assert there.rows.layout == read
                 assert read == "csr" or there.memory in (memory - encoded, memory - 8 * (n + 1))
                 assert there.split == (memory < least)
@@ -320,21 +319,24 @@ def _reordered(method: str) -> Callable[[Case], None]:
     def check(case: Case) -> None:
         graph = case.graph().reorder(method)
         assert method in (graph.info().order, "auto")
-        assert is_on_device(graph._stored.column_indices)
+        assert is_on_device(graph._rows.stored.column_indices)
         case.check(graph)
         again = graph.reorder("random", seed=3)
-        assert is_on_device(plain_rows(graph).column_indices)
-        assert plain_rows(again).row_offsets.get().tolist() == case.cpu._stored.row_offsets.tolist()
+        assert is_on_device(graph._rows.in_order_of_ids().column_indices)
+        assert (
+            again._rows.in_order_of_ids().row_offsets.get().tolist()
+            == case.cpu._rows.stored.row_offsets.tolist()
+        )
         case.check(again)
         numpy.testing.assert_array_equal(
             graph.components().component.numpy(), case.cpu.components().component.numpy()
         )
         # The same order as on the CPU: stages promise equal results.
         if method != "auto":
-            expected = case.cpu.reorder(method)._stored
-            numpy.testing.assert_array_equal(graph._stored.permutation, expected.permutation)
-            numpy.testing.assert_array_equal(graph._stored.column_indices.get(), expected.column_indices)
-            numpy.testing.assert_array_equal(graph._stored.row_offsets.get(), expected.row_offsets)
+            expected = case.cpu.reorder(method)._rows.stored
+            numpy.testing.assert_array_equal(graph._rows.stored.permutation, expected.permutation)
+            numpy.testing.assert_array_equal(graph._rows.stored.column_indices.get(), expected.column_indices)
+            numpy.testing.assert_array_equal(graph._rows.stored.row_offsets.get(), expected.row_offsets)
 
     return check
 

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 
 import gravel
-from gravel.graphs import demand_gpu
+from gravel.memory import demand_gpu
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import Device
 
@@ -304,7 +304,7 @@ def test_weights_that_overflow():
 
 def test_a_direction_that_does_not_fit_is_refused_with_the_numbers(monkeypatch):
     graph = gravel.graph([(1, 2), (2, 3)], directed=True)
-    monkeypatch.setattr(graph, "_host_memory", "50B")
-    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=50))
+    monkeypatch.setattr(graph._rows, "host_memory", "50B")
+    monkeypatch.setattr(graph._rows, "machine", replace(graph._rows.machine, host_memory=50))
     with pytest.raises(gravel.NotEnoughMemory, match=r"direction in of 2 arcs needs .* there are 50 B"):
         graph.harmonic(direction="in")

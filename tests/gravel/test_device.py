@@ -41,7 +41,7 @@ def test_sparse_matrices(case: Case) -> None:
     sparse = pytest.importorskip("cupyx.scipy.sparse")
     host = matrix(case.ends)
     graph = gravel.graph(sparse.csr_matrix(host))
-    assert is_on_device(graph._stored.column_indices)
+    assert is_on_device(graph._rows.stored.column_indices)
     expected: Any = gravel.graph(host, backend="cpu")
     numpy.testing.assert_array_equal(
         graph.bfs(case.source).distance.numpy(), expected.bfs(case.source).distance.numpy()

@@ -87,17 +87,17 @@ def test_many_at_once_are_searched_from_where_there_is_room(graph, monkeypatch):
     called = []
 
     def rows(asked, name):
-        stored = asked._stored
+        stored = asked.stored
         found = columns_as_rows(stored.row_offsets, stored.column_indices)
         called.append(name)
         return SearchedRows(found, getattr(stored, "permutation", None), room)
 
-    monkeypatch.setattr("gravel.distances.searched_rows", rows)
+    monkeypatch.setattr("gravel.graphs.distances.searched_rows", rows)
     monkeypatch.setattr(gravel.Graph, "bfs", lambda *asked, **more: pytest.fail("searched one by one"))
     room = 1 << 30
     for arranged in (graph, graph.reorder("random")):
-        there = replace(arranged._machine, backend="cuda", device_memory=1 << 30)
-        monkeypatch.setattr(arranged, "_machine", there)
+        there = replace(arranged._rows.machine, backend="cuda", device_memory=1 << 30)
+        monkeypatch.setattr(arranged._rows, "machine", there)
         found = arranged.distances(nodes[:9], nodes[3:40]).array
         numpy.testing.assert_array_equal(found, expected)
     room = 1 << 10

@@ -93,7 +93,7 @@ def test_many_searches_from_several_threads(graph):
 def test_searching_again_takes_microseconds_of_python():
     graph = gravel.graph(([1, 2, 3], [2, 3, 4]))
     graph.bfs(1)
-    kernel = next(iter(graph._prepared.values())).search
+    kernel = next(iter(graph._rows.prepared.values())).search
 
     def fastest(call):
         times = []
@@ -110,7 +110,7 @@ def test_searching_again_takes_microseconds_of_python():
 def test_few_searches_are_kept_ready(graph):
     for depth in range(8):
         graph.bfs(SOURCE, max_depth=depth)
-    assert len(graph._prepared) <= 4
+    assert len(graph._rows.prepared) <= 4
 
 
 def test_info_and_looks(graph):

@@ -57,9 +57,9 @@ def test_what_was_cut_off_is_thrown_away():
     for name in ("bfs", "shortest_paths", "distance"):
         question = QUESTIONS[name]
         question(graph)
-        kept = next(reversed(graph._prepared.values()))
+        kept = next(reversed(graph._rows.prepared.values()))
         question(graph)
-        assert next(reversed(graph._prepared.values())) is kept
+        assert next(reversed(graph._rows.prepared.values())) is kept
         found, last = False, 0
         while not found:  # once the search is lent, until the answer is there
             last += 1
@@ -68,16 +68,16 @@ def test_what_was_cut_off_is_thrown_away():
                     question(graph)
                     pytest.fail("no line lends it")
                 except KeyboardInterrupt:
-                    found = all(each is not kept for each in graph._prepared.values())
+                    found = all(each is not kept for each in graph._rows.prepared.values())
         question(graph)
-        assert next(reversed(graph._prepared.values())) is not kept
+        assert next(reversed(graph._rows.prepared.values())) is not kept
 
 
 @pytest.mark.parametrize("error", [MemoryError, RuntimeError, KeyboardInterrupt])
 def test_an_error_throws_it_away_as_well(error, monkeypatch):
     graph = skewed()
     expected = graph.shortest_paths(7).distance.numpy()
-    prepared = next(iter(graph._prepared.values()))
+    prepared = next(iter(graph._rows.prepared.values()))
 
     def failing(source):
         prepared._search._queues.marks[:] = 77
@@ -86,7 +86,7 @@ def test_an_error_throws_it_away_as_well(error, monkeypatch):
     monkeypatch.setattr(prepared._search, "run", failing)
     with pytest.raises(error):
         graph.shortest_paths(7)
-    assert not graph._prepared
+    assert not graph._rows.prepared
     numpy.testing.assert_array_equal(graph.shortest_paths(7).distance.numpy(), expected)
 
 
@@ -102,7 +102,7 @@ def test_a_kept_traceback_keeps_no_workspace(name, monkeypatch):
 
     graph = skewed()
     QUESTIONS[name](graph)
-    prepared = graph._prepared[KEYS[name]]
+    prepared = graph._rows.prepared[KEYS[name]]
     (prepared.search if name == "bfs" else prepared._search).run = stopped
     prepared = weakref.ref(prepared)
     with pytest.raises(KeyboardInterrupt) as kept:

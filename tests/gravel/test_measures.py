@@ -209,8 +209,8 @@ def test_what_is_refused(graph):
 
 def test_memory_that_is_too_small_is_refused_with_numbers(monkeypatch):
     graph = gravel.graph(ENDS)
-    monkeypatch.setattr(graph, "_host_memory", "1kB")
-    monkeypatch.setattr(graph, "_machine", replace(graph._machine, host_memory=1000))
+    monkeypatch.setattr(graph._rows, "host_memory", "1kB")
+    monkeypatch.setattr(graph._rows, "machine", replace(graph._rows.machine, host_memory=1000))
     with pytest.raises(gravel.NotEnoughMemory, match=r"64 searches at once take [\d,]+ bytes .* 1,000 may"):
         graph.closeness()
 

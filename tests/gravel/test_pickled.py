@@ -58,8 +58,8 @@ def test_a_graph_that_was_searched_goes_on_elsewhere(name: str, way: str) -> Non
         graph.bfs(source, direction="in")
     other = WAYS[way](graph)
     assert other.info() == graph.info()
-    assert not other._prepared
-    assert not other._searched
+    assert not other._rows.prepared
+    assert not other._rows.searched
     assert numpy.array_equal(other.bfs(source).distance.numpy(), found.distance.numpy())
     graph.bfs(first(graph))
     assert numpy.array_equal(other.components().component.array, graph.components().component.array)
@@ -70,7 +70,7 @@ def test_a_graph_that_was_searched_goes_on_elsewhere(name: str, way: str) -> Non
 def test_results_go_on_without_the_graph(name: str, way: str) -> None:
     graph = GRAPHS[name]()
     source = first(graph)
-    weighted = graph._stored.weights is not None if hasattr(graph._stored, "weights") else False
+    weighted = graph._rows.stored.weights is not None if hasattr(graph._rows.stored, "weights") else False
     results = [graph.bfs(source), graph.bfs(source, "distance"), graph.components(), graph.closeness()]
     results += [graph.shortest_paths(source)] if weighted else []
     for one in results:
@@ -110,8 +110,8 @@ def test_a_graph_is_placed_for_the_machine_where_it_is_loaded(monkeypatch: pytes
         "gravel.memory.on_gpu", lambda machine: machine.__class__("cuda", 3, 1 << 30, 1 << 20)
     )
     loaded = pickle.loads(content)
-    assert (loaded._machine.backend, loaded._placement) == ("cuda", "auto")
-    assert type(loaded._stored.column_indices) is numpy.ndarray
+    assert (loaded._rows.machine.backend, loaded._rows.placement) == ("cuda", "auto")
+    assert type(loaded._rows.stored.column_indices) is numpy.ndarray
 
 
 LIMITED = """

@@ -11,7 +11,7 @@ import pytest
 import gravel
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.progress.events import Event
-from gravel.progress import NotebookDisplay, display_for, in_notebook
+from gravel.running import NotebookDisplay, display_for, in_notebook
 
 WORKFLOW = """
 workflow: w

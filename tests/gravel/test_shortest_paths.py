@@ -141,7 +141,7 @@ def reliable(way, folder):
 @pytest.mark.parametrize("way", ["arrays", "float32", "table", "networkx", "matrix", "csv", "parquet", "npz"])
 def test_minus_zero_is_zero_by_every_door(way, tmp_path):
     graph = reliable(way, tmp_path)
-    assert not numpy.signbit(graph._stored.weights).any()
+    assert not numpy.signbit(graph._rows.stored.weights).any()
     for _ in range(2):
         found = graph.shortest_paths(0)
         assert found.distance.numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
@@ -152,10 +152,10 @@ def test_minus_zero_is_zero_by_every_door(way, tmp_path):
 def test_minus_zero_of_an_older_graph(tmp_path):
     """Weights of saved graphs and of own stages come as they are."""
     graph = reliable("arrays", tmp_path)
-    old = numpy.where(graph._stored.weights == 0, numpy.float32(-0.0), graph._stored.weights)
-    object.__setattr__(graph._stored, "weights", old)
+    old = numpy.where(graph._rows.stored.weights == 0, numpy.float32(-0.0), graph._rows.stored.weights)
+    object.__setattr__(graph._rows.stored, "weights", old)
     again = gravel.load(graph.save(tmp_path / "saved"))
-    assert numpy.signbit(again._stored.weights).any()
+    assert numpy.signbit(again._rows.stored.weights).any()
     assert again.shortest_paths(0).distance.numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
     assert again.distance(0, 4) == 1.0
 

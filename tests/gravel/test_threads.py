@@ -10,7 +10,7 @@ import networkx
 import pytest
 
 import gravel
-from gravel import prepared, shortest_paths
+from gravel.graphs import paths, prepared
 from gravel.networkx.backend import backend
 from tests.gravel.asked import ON_CPU, QUESTIONS, columns, lengths, same, skewed
 
@@ -79,8 +79,8 @@ class AtOnce:
 
 def test_no_graph_is_searched_twice_at_once(monkeypatch):
     """So that it takes no more memory than it states."""
-    searches = AtOnce(prepared.PreparedSearch.run), AtOnce(shortest_paths.PreparedPaths.run)
-    for kind, each in zip((prepared.PreparedSearch, shortest_paths.PreparedPaths), searches, strict=True):
+    searches = AtOnce(prepared.PreparedSearch.run), AtOnce(paths.PreparedPaths.run)
+    for kind, each in zip((prepared.PreparedSearch, paths.PreparedPaths), searches, strict=True):
         monkeypatch.setattr(kind, "run", lambda *given, each=each: each(*given))
     graph = skewed(vertices=3000, edges=30_000)
     with ThreadPoolExecutor(THREADS) as pool:
@@ -88,7 +88,7 @@ def test_no_graph_is_searched_twice_at_once(monkeypatch):
         list(pool.map(lambda source: graph.shortest_paths(source).reached, range(40)))
         list(pool.map(lambda source: graph.bfs(source, direction="in").reached, range(40)))
     assert [each.most for each in searches] == [1, 1]
-    assert len(graph._prepared) <= 4
+    assert len(graph._rows.prepared) <= 4
 
 
 def test_two_graphs_are_asked_at_once():

@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import functools
+import traceback
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gravel.locked import one_at_a_time
-from gravel.out_of_memory import tell_of_memory
+from gravel.memory import tell_of_memory
 
 if TYPE_CHECKING:
-    from gravel.averages import Estimate
-    from gravel.betweenness import EdgeMeasure
-    from gravel.distances import Distances
-    from gravel.graphs import Graph
-    from gravel.measures import Measure, Progress
+    import threading
+
+    from gravel.conversion.ids import Ids
+    from gravel.graphs.measures import Progress
+    from gravel.graphs.rows import PlacedRows
+    from gravel.results.measures import Distances, EdgeMeasure, Estimate, Measure
     from gravel.stages.turning import Direction
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def one_at_a_time(method: Method) -> Method:
+    """Let a method of a graph wait for those that other threads run; its own may call each other."""
+
+    @functools.wraps(method)
+    def run(graph: Any, /, *given: Any, **asked: Any) -> Any:
+        with graph._lock:
+            try:
+                return method(graph, *given, **asked)
+            except KeyboardInterrupt as stopped:
+                forget(stopped)
+                raise
+
+    return cast(Method, run)
+
+
+def forget(stopped: KeyboardInterrupt) -> None:
+    """Let go of what was cut off: a notebook keeps the traceback, and its frames memory."""
+    traceback.clear_frames(stopped.__traceback__)
 
 
 class MeasuredGraph:
     """The measures of a `gravel.Graph`."""
 
+    _rows: PlacedRows
+    _ids: Ids
+    _lock: threading.RLock
+    bfs: Callable[..., Any]
+
     def __init_subclass__(cls) -> None:
         tell_of_memory(cls)
-
-    @property
-    def _graph(self) -> Graph:
-        return cast("Graph", self)
 
     @one_at_a_time
     def closeness(
@@ -48,18 +74,28 @@ class MeasuredGraph:
         Raises ValueError for a vertex listed twice, and for rows that a GPU would read in host memory;
         `UnknownVertex`; and `NotEnoughMemory` where the narrowest batch does not fit.
         """
-        from gravel.measures import closeness
+        from gravel.graphs.measures import by_sources
+        from gravel.kernels.distances.closeness import closeness
 
-        return closeness(self._graph._directed(direction), vertices, wf_improved, progress)
+        rows = self._rows.toward(direction)
+        return by_sources(
+            rows,
+            self._ids,
+            "closeness",
+            vertices,
+            progress,
+            lambda found: closeness(found, len(rows), wf_improved=wf_improved),
+        )
 
     @one_at_a_time
     def harmonic(
         self, vertices: Any = None, *, direction: Direction = "out", progress: Progress | None = None
     ) -> Measure:
         """Compute harmonic centrality: the sum of 1 / distance over all other vertices; as `closeness`."""
-        from gravel.measures import harmonic
+        from gravel.graphs.measures import by_sources
 
-        return harmonic(self._graph._directed(direction), vertices, progress)
+        rows = self._rows.toward(direction)
+        return by_sources(rows, self._ids, "harmonic", vertices, progress, lambda found: found.reciprocal)
 
     @one_at_a_time
     def neighbourhood(
@@ -74,9 +110,9 @@ class MeasuredGraph:
 
         Hops beyond the largest distance count all that is reached.
         """
-        from gravel.measures import neighbourhood
+        from gravel.graphs.measures import neighbourhood
 
-        return neighbourhood(self._graph._directed(direction), hops, vertices, progress)
+        return neighbourhood(self._rows.toward(direction), self._ids, hops, vertices, progress)
 
     @one_at_a_time
     def eccentricity(
@@ -87,9 +123,9 @@ class MeasuredGraph:
         For all vertices of an undirected graph, few searches bound most of the others. NetworkX's of a
         directed graph are those of "out", and defined if every vertex reaches all others.
         """
-        from gravel.measures import eccentricity
+        from gravel.graphs.measures import eccentricity
 
-        return eccentricity(self._graph._directed(direction), vertices, progress)
+        return eccentricity(self._rows.toward(direction), self._ids, vertices, progress)
 
     @one_at_a_time
     def diameter(self, *, direction: Direction = "out") -> int:
@@ -97,16 +133,16 @@ class MeasuredGraph:
 
         A directed graph has one with `direction` "both": else ValueError.
         """
-        from gravel.measures import extreme
+        from gravel.graphs.measures import extreme
 
-        return extreme(self._graph._directed(direction), "diameter")
+        return extreme(self._rows.toward(direction), "diameter")
 
     @one_at_a_time
     def radius(self, *, direction: Direction = "out") -> int:
         """Return the smallest eccentricity; `direction` and errors as of `diameter`."""
-        from gravel.measures import extreme
+        from gravel.graphs.measures import extreme
 
-        return extreme(self._graph._directed(direction), "radius")
+        return extreme(self._rows.toward(direction), "radius")
 
     @one_at_a_time
     def average_path_length(
@@ -130,9 +166,9 @@ class MeasuredGraph:
 
         Raises as `closeness`, and ValueError for a `k` below 1. Without edges the mean is NaN.
         """
-        from gravel.averages import average_path_length
+        from gravel.graphs.distances import average_path_length
 
-        return average_path_length(self._graph._directed(direction), k, seed, confidence, progress)
+        return average_path_length(self._rows.toward(direction), k, seed, confidence, progress)
 
     @one_at_a_time
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
@@ -146,9 +182,9 @@ class MeasuredGraph:
         Raises as `bfs`, ValueError for a vertex listed twice, and `NotEnoughMemory` for more distances than
         fit.
         """
-        from gravel.distances import distances
+        from gravel.graphs.distances import distances
 
-        return distances(self._graph, sources, targets, direction)
+        return distances(self._rows, self._ids, sources, targets, direction, self.bfs)
 
     @one_at_a_time
     def betweenness(
@@ -177,9 +213,10 @@ class MeasuredGraph:
 
         Raises as `closeness`, and ValueError for a `k` below 1 and for more than 10^308 shortest paths.
         """
-        from gravel.betweenness import betweenness
+        from gravel.graphs.measures import betweenness
 
-        return betweenness(self._graph._directed(direction), k, seed, normalized, endpoints, progress)
+        rows = self._rows.toward(direction)
+        return betweenness(rows, self._ids, k, seed, normalized, endpoints, progress)
 
     @one_at_a_time
     def edge_betweenness(
@@ -195,9 +232,10 @@ class MeasuredGraph:
 
         The ends of an arc are in its direction, those of an edge ascend.
         """
-        from gravel.betweenness import edge_betweenness
+        from gravel.graphs.measures import edge_betweenness
 
-        return edge_betweenness(self._graph._directed(direction), k, seed, normalized, progress)
+        rows = self._rows.toward(direction)
+        return edge_betweenness(rows, self._ids, k, seed, normalized, progress)
 
 
 tell_of_memory(MeasuredGraph)

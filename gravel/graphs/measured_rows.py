@@ -10,12 +10,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gravel.errors import NotEnoughMemory
+from gravel.kernels.arrays import on_host
+from gravel.kernels.layouts import columns_as_rows
+from gravel.kernels.layouts.units import offsets_of
+from gravel.kernels.placement.device_copies import on_device
+from gravel.memory import free_host_bytes, refuse, refuse_device
+from gravel.stages.measuring.rows import (
+    SearchedRows,
+    rows_in_parts,
+    rows_over_link,
+    sizes_of,
+    where_searched,
+)
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.graphs import Graph
+    from gravel.graphs.rows import PlacedRows
     from gravel.kernels.layouts import EncodedRows
-    from gravel.stages.measuring.rows import SearchedRows
 
 KEPT = "measured rows"
 """The name under which a graph keeps rows in GPU memory for the measures after this one."""
@@ -26,26 +39,22 @@ KEPT_SHARE = 8
 Rows = tuple[Any, Any]
 
 
-def searched_rows(graph: Graph, name: str) -> SearchedRows:
-    """Return the rows of a graph where many sources are searched; raises `NotEnoughMemory`."""
-    from gravel.kernels.layouts import columns_as_rows
-    from gravel.kernels.layouts.units import offsets_of
-    from gravel.stages.measuring.rows import SearchedRows, rows_in_parts, sizes_of, where_searched
+def searched_rows(rows: PlacedRows, name: str) -> SearchedRows:
+    """Return rows where many sources are searched, for the measure `name`; raises `NotEnoughMemory`."""
     from gravel.stages.traversal.encoded import rows_on_device
 
-    stored: Any = graph._stored
-    machine = graph._machine
+    stored, machine = rows.stored, rows.machine
     if machine.backend == "cuda":
-        where = where_searched(stored, graph._placement, machine.device_memory)
+        where = where_searched(stored, rows.placement, machine.device_memory)
         permutation = _permutation(stored)
         encoded = rows_on_device(stored) if where == "encoded" else None
         if encoded is not None:
             return SearchedRows(encoded, permutation, machine.device_memory - sizes_of(stored).encoded)
         if where in ("split", "pinned", "streamed"):
-            rows = rows_in_parts(stored) if where == "streamed" else _over_link(graph, name)
-            memory = machine.device_memory - int(offsets_of(rows).nbytes)
-            return SearchedRows(rows, permutation, memory, split=where == "split")
-    columns, permutation, memory = plain_rows(graph, name, "place('split') or place('pinned')")
+            found = rows_in_parts(stored) if where == "streamed" else _over_link(rows, name)
+            memory = machine.device_memory - int(offsets_of(found).nbytes)
+            return SearchedRows(found, permutation, memory, split=where == "split")
+    columns, permutation, memory = plain_rows(rows, name, "place('split') or place('pinned')")
     return SearchedRows(columns_as_rows(*columns), permutation, memory)
 
 
@@ -58,13 +67,13 @@ class Kept:
 
 
 @contextmanager
-def kept_searches(graph: Graph, rows: EncodedRows) -> Iterator[dict[str, Any] | None]:
-    """Lend the searches of rows that the graph keeps; None where it does not keep these.
+def kept_searches(rows: PlacedRows, searched: EncodedRows) -> Iterator[dict[str, Any] | None]:
+    """Lend the searches of rows that are kept in GPU memory; None where these are not kept.
 
-    It gets them back once all have ended: what was cut off is not used again.
+    They are given back once all have ended: what was cut off is not used again.
     """
-    kept: Kept | None = graph._prepared.get(KEPT)
-    if kept is None or rows.arrays.get("column_indices") is not kept.rows[1]:
+    kept: Kept | None = rows.prepared.get(KEPT)
+    if kept is None or searched.arrays.get("column_indices") is not kept.rows[1]:
         yield None
         return
     lent = dict(kept.searches)
@@ -74,46 +83,38 @@ def kept_searches(graph: Graph, rows: EncodedRows) -> Iterator[dict[str, Any] | 
 
 
 def plain_rows(
-    graph: Graph, name: str, elsewhere: str = "place('host')"
+    rows: PlacedRows, name: str, elsewhere: str = "place('host')"
 ) -> tuple[Rows, NDArray[Any] | None, int]:
     """Return plain rows where they are searched, the permutation, and the bytes that a batch may take.
 
     `elsewhere` is how a graph can be placed that does not fit a GPU. Raises ValueError for rows that a GPU
     would read in host memory, and `NotEnoughMemory`.
     """
-    from gravel.kernels.arrays import on_host
-    from gravel.kernels.placement.device_copies import on_device
-    from gravel.memory import free_host_bytes, refuse, refuse_device
-    from gravel.stages.measuring.rows import sizes_of
-
-    machine, placement = graph._machine, graph._placement
-    stored: Any = graph._stored
+    machine, placement, stored = rows.machine, rows.placement, rows.stored
     permutation = _permutation(stored)
     if machine.backend == "cpu":
         if hasattr(stored, "stream"):
             hint = "Use a machine with more memory"
-            refuse(f"{name} of decoded rows", sizes_of(stored).decoded, machine, graph._host_memory, hint)
-        rows = tuple(map(on_host, _decoded(stored, "cpu")))
-        return (rows[0], rows[1]), permutation, free_host_bytes(machine, graph._host_memory is not None)[0]
+            refuse(f"{name} of decoded rows", sizes_of(stored).decoded, machine, rows.host_memory, hint)
+        offsets, columns = map(on_host, _decoded(stored, "cpu"))
+        return (offsets, columns), permutation, free_host_bytes(machine, rows.host_memory is not None)[0]
     if placement in ("pinned", "split", "streamed"):
         raise ValueError(
             f"{name} reads rows in GPU memory or on the CPU, and these are {placement}; "
             "place the graph with place('device') or place('host')"
         )
-    kept: Kept | None = graph._prepared.get(KEPT)
+    kept: Kept | None = rows.prepared.get(KEPT)
     if kept is None:
         refuse_device(name, sizes_of(stored).decoded, machine, elsewhere)
         found = _decoded(stored, "cuda")
         kept = Kept((on_device(found[0]), on_device(found[1])))
         if KEPT_SHARE * sizes_of(stored).decoded <= machine.device_memory:
-            graph._make_room()
-            graph._prepared[KEPT] = kept
+            rows.make_room()
+            rows.prepared[KEPT] = kept
     return kept.rows, permutation, machine.device_memory - sum(int(each.nbytes) for each in kept.rows)
 
 
 def _permutation(stored: Any) -> NDArray[Any] | None:
-    from gravel.kernels.arrays import on_host
-
     found = getattr(stored, "permutation", None)
     return None if found is None else on_host(found)
 
@@ -126,19 +127,15 @@ def _decoded(stored: Any, backend: str) -> Rows:
     return stored.row_offsets, stored.column_indices
 
 
-def _over_link(graph: Graph, name: str) -> EncodedRows:
-    from gravel.errors import NotEnoughMemory
+def _over_link(rows: PlacedRows, name: str) -> EncodedRows:
     from gravel.kernels.placement.pinned import PinnedRefused
-    from gravel.memory import refuse
-    from gravel.stages.measuring.rows import rows_over_link, sizes_of
 
-    stored: Any = graph._stored
-    sizes = sizes_of(stored)
+    sizes = sizes_of(rows.stored)
     size = sizes.encoded or sizes.decoded
     what = f"{name}, which a GPU searches in host memory here,"
-    refuse(what, size, graph._machine, graph._host_memory, "Use a machine with more memory")
+    refuse(what, size, rows.machine, rows.host_memory, "Use a machine with more memory")
     try:
-        return rows_over_link(stored)
+        return rows_over_link(rows.stored)
     except PinnedRefused as error:
         raise NotEnoughMemory(
             f"{name} reads rows over the link to the GPU, and the system refuses pinned memory ({error}). "

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.locked import forget, one_at_a_time
-from gravel.measured import MeasuredGraph
-from gravel.pipeline.core.errors import RequestError
+from gravel.graphs.measured import MeasuredGraph, forget, one_at_a_time
+from gravel.graphs.rows import PlacedRows, on_host
+from gravel.memory import this_machine
 from gravel.stages.turning import Direction
-from gravel.vertex_ids import Ids, vertex_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gravel.components import Components
-    from gravel.paths import Paths
-    from gravel.prepared import PreparedSearch
-    from gravel.searches import Search
-    from gravel.shortest_paths import ShortestPaths
+    from gravel.conversion.ids import Ids
+    from gravel.graphs.prepared import PreparedSearch
+    from gravel.results.components import Components
+    from gravel.results.searches import Paths, Search, ShortestPaths
     from gravel.stages import artifacts
     from gravel.stages.sizes import Machine
-    from gravel.stages.traversal.graph import SearchedGraph
-
-MAX_PREPARED = 4
-"""Searches of a graph that are kept ready, each with its labels and queues."""
 
 Output = Literal["both", "distance", "predecessor"]
 Connection = Literal["weak", "strong"]
@@ -66,19 +58,14 @@ class Graph(MeasuredGraph):
         placement: str = "auto",
         host_memory: str | int | None = None,
     ) -> None:
-        self._stored = stored
+        self._rows = PlacedRows(stored, machine, placement, host_memory)
         self._ids = ids
-        self._machine = machine
-        self._placement = placement
-        self._host_memory = host_memory
         self._lock = threading.RLock()
-        self._prepared: dict[Any, Any] = {}  # the latest last
-        self._searched: dict[Any, SearchedGraph] = {}
 
     @property
     def directed(self) -> bool:
         """Whether an arc may lack its reverse."""
-        return not self._stored.symmetric
+        return self._rows.directed
 
     @property
     def vertices(self) -> Any:
@@ -92,14 +79,13 @@ class Graph(MeasuredGraph):
 
     def __contains__(self, value: Any) -> bool:
         try:
-            return self._ids.vertex(value) >= 0
+            return self._ids.find(value) >= 0
         except TypeError:
             return False
 
     def __reduce__(self) -> Any:
-        from gravel.pickled import parts_of_graph
-
-        return parts_of_graph(self)
+        # Without searches and what a GPU holds.
+        return _placed_here, (on_host(self._rows.stored), self._ids, self._rows.host_memory)
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
@@ -110,7 +96,7 @@ class Graph(MeasuredGraph):
         )
 
     def _repr_html_(self) -> str:
-        from gravel.picture import table
+        from gravel.results.picture import table
 
         info = self.info()
         return table("gravel.Graph", {name: getattr(info, name) for name in info.__dataclass_fields__})
@@ -119,7 +105,7 @@ class Graph(MeasuredGraph):
         """Say how large the graph is, where it lies, and what its ids are."""
         from gravel.kernels.arrays import backend_of
 
-        stored = self._stored
+        rows, stored = self._rows, self._rows.stored
         packed = hasattr(stored, "stream")
         names = ("byte_offsets", "stream") if packed else ("row_offsets", "column_indices")
         arrays = [
@@ -127,8 +113,8 @@ class Graph(MeasuredGraph):
             for name in (*names, "weights", "permutation")
             if getattr(stored, name, None) is not None
         ]
-        on_device = backend_of(arrays[0]) == "cuda" or self._machine.backend == "cuda"
-        where = {"auto": "device" if on_device else "host"}.get(self._placement, self._placement)
+        on_device = backend_of(arrays[0]) == "cuda" or rows.machine.backend == "cuda"
+        where = {"auto": "device" if on_device else "host"}.get(rows.placement, rows.placement)
         statistics: dict[str, Any] = getattr(stored, "statistics", {})
         return Info(
             vertices=stored.vertex_count,
@@ -169,29 +155,27 @@ class Graph(MeasuredGraph):
         Raises KeyError, with the nearest ids, for a source that is no vertex; TypeError for an id of another
         kind; ValueError for an unknown strategy or constant; NotEnoughMemory for labels that cannot fit.
         """
-        key = (
-            (output, strategy, direction, max_depth, *sorted(tuning.items()))
-            if tuning
-            else (
-                output,
-                strategy,
-                direction,
-                max_depth,
-            )
-        )
-        vertex = vertex_of(self._ids, source)
+        key: tuple[Any, ...] = output, strategy, direction, max_depth
+        if tuning:
+            key += tuple(sorted(tuning.items()))
+        vertex = self._ids.vertex(source)
+        rows = self._rows
         # As of `one_at_a_time`, which takes a thirtieth of the time of a small search.
         with self._lock:
-            prepared: PreparedSearch | None = self._prepared.pop(key, None)
+            prepared: PreparedSearch | None = rows.prepared.pop(key, None)
             try:
                 if prepared is None:
-                    prepared = self._prepare(output, strategy, direction, max_depth, tuning)
+                    from gravel.graphs.prepared import prepare
+
+                    rows.make_room()
+                    turned = rows.toward(direction)
+                    prepared = prepare(turned, self._ids, output, strategy, max_depth, tuning)
                 found = prepared.run(source, vertex)
             except KeyboardInterrupt as stopped:
                 prepared = None
                 forget(stopped)
                 raise
-            self._prepared[key] = prepared
+            rows.prepared[key] = prepared
             return found
 
     @one_at_a_time
@@ -216,13 +200,16 @@ class Graph(MeasuredGraph):
 
         Raises ValueError for a graph without weights, and else as `bfs` does.
         """
-        from gravel.shortest_paths import prepare_paths
+        from gravel.graphs.paths import prepare_paths
 
-        vertex = vertex_of(self._ids, source)
+        vertex = self._ids.vertex(source)
         key = ("sssp", output, strategy, direction, *sorted(tuning.items()))
-        prepared = self._lent(key, lambda: prepare_paths(self._directed(direction), output, strategy, tuning))
+        rows = self._rows
+        prepared = rows.lent(
+            key, lambda: prepare_paths(rows.toward(direction), self._ids, output, strategy, tuning)
+        )
         found: ShortestPaths = prepared.run(source, vertex)
-        self._prepared[key] = prepared
+        rows.prepared[key] = prepared
         return found
 
     def distance(self, source: Any, target: Any, **asked: Any) -> int | float | None:
@@ -249,9 +236,9 @@ class Graph(MeasuredGraph):
         are there. `output` and `direction` are as for `shortest_paths`; sums of float weights come from both
         ends, and may round otherwise. Raises as `shortest_paths` does, also for lists of different lengths.
         """
-        from gravel.paths import between
+        from gravel.graphs.paths import between
 
-        return between(self, sources, targets, output, by, direction)
+        return between(self._rows, self._ids, sources, targets, output, by, direction)
 
     @one_at_a_time
     def components(self, *, connection: Connection = "weak", strategy: str = "auto") -> Components:
@@ -268,9 +255,9 @@ class Graph(MeasuredGraph):
         rows that are not compressed, on the CPU or in GPU memory: ValueError otherwise, and `NotEnoughMemory`
         where the GPU has too little.
         """
-        from gravel.components import find
+        from gravel.graphs.components import find
 
-        return find(self, strategy, connection)
+        return find(self._rows, self._ids, strategy, connection)
 
     @one_at_a_time
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
@@ -278,9 +265,9 @@ class Graph(MeasuredGraph):
 
         Ids and results stay the same. Raises ValueError for an unknown order, and for a compressed graph.
         """
-        from gravel.arranging import reordered
+        from gravel.graphs.stage_calls import reordered
 
-        return self._with(reordered(self, method, seed))
+        return self._with(reordered(self._rows, method, seed))
 
     @one_at_a_time
     def compress(self, layout: str = "varint") -> Graph:
@@ -288,9 +275,9 @@ class Graph(MeasuredGraph):
 
         Searches read the rows as they are. Raises ValueError for an unknown layout or a compressed graph.
         """
-        from gravel.arranging import compressed
+        from gravel.graphs.stage_calls import compressed
 
-        return self._with(compressed(self, layout))
+        return self._with(compressed(self._rows, layout))
 
     @one_at_a_time
     def place(self, where: Place, *, device_memory: str | int | None = None) -> Graph:
@@ -299,9 +286,7 @@ class Graph(MeasuredGraph):
         All but "host" need a GPU, which searches rows in pinned memory over the link. `device_memory` limits
         what a search takes there. Raises RequestError where there is no GPU.
         """
-        from gravel.arranging import placed
-
-        return placed(self, where, device_memory)
+        return self._with(self._rows.placed(where, device_memory))
 
     @one_at_a_time
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -309,84 +294,26 @@ class Graph(MeasuredGraph):
 
         Returns the folder. Raises FileExistsError for a path that is there.
         """
-        from gravel.saving import save_graph
+        from gravel.graphs.stored import save
 
-        return save_graph(self, path)
+        return save(self._rows.stored, self._ids, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Graph:
         """Read a graph that `save` wrote."""
-        from gravel.saving import load_graph
+        from gravel.graphs.stored import load
 
-        return load_graph(path)
+        stored, ids = load(path)
+        return Graph(stored, ids, machine=this_machine())
 
-    @cached_property
-    def _turned(self) -> dict[str, Graph]:
-        return {}
-
-    def _prepare(
-        self, output: Output, strategy: str, direction: Direction, max_depth: int | None, tuning: Any
-    ) -> PreparedSearch:
-        from gravel.prepared import prepare
-
-        self._make_room()
-        return prepare(self._directed(direction), output, strategy, max_depth, tuning)
-
-    def _lent(self, key: Any, prepare: Callable[[], Any]) -> Any:
-        """Take out what is ready for a search, or prepare it.
-
-        Who takes it puts it back once the search has ended: what Ctrl-C or an error cut off is not used
-        again.
-        """
-        prepared = self._prepared.pop(key, None)
-        if prepared is None:
-            self._make_room()
-            prepared = prepare()
-        return prepared
-
-    def _make_room(self) -> None:
-        while len(self._prepared) >= MAX_PREPARED:
-            del self._prepared[next(iter(self._prepared))]
-
-    def _directed(self, direction: Direction) -> Graph:
-        if direction not in get_args(Direction):
-            raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
-        return self if direction == "out" or not self.directed else self._in_direction(direction)
-
-    def _in_direction(self, direction: Direction) -> Graph:
-        if direction not in self._turned:
-            from gravel.arranging import turned_round
-
-            self._turned[direction] = self._with(turned_round(self, direction))
-        return self._turned[direction]
-
-    def _with(self, stored: Any, **changes: Any) -> Graph:
-        given: dict[str, Any] = {
-            "machine": self._machine,
-            "placement": self._placement,
-            "host_memory": self._host_memory,
-        } | changes
-        return Graph(stored, self._ids, **given)
+    def _with(self, rows: PlacedRows) -> Graph:
+        """Return a graph of other rows whose vertices have the same ids."""
+        given: dict[str, Any] = {"placement": rows.placement, "host_memory": rows.host_memory}
+        return Graph(rows.stored, self._ids, machine=rows.machine, **given)
 
 
-def demand_gpu() -> None:
-    """Raise `RequestError` where no GPU can be used."""
-    from importlib.util import find_spec
+def _placed_here(stored: Any, ids: Ids, host_memory: str | int | None) -> Graph:
+    """Make a graph for this machine, as `gravel.graph` places it here."""
+    from gravel.memory import usable_backend
 
-    from gravel.pipeline.core.hardware import find_devices
-
-    devices = find_devices()
-    if devices and devices[0].refusal is not None:
-        raise RequestError(
-            f"a GPU is asked for, and {devices[0].refusal}", hint="use backend='cpu', or place('host')"
-        )
-    if not devices or devices[0].fake or find_spec("cupy") is None:
-        what = "CuPy is not installed" if devices else "this machine has none that can be used"
-        raise RequestError(f"a GPU is asked for, and {what}", hint="use backend='cpu', or place('host')")
-
-
-def limited(machine: Machine, device_memory: int | None) -> Machine:
-    """Return a machine with less device memory."""
-    if device_memory is None:
-        return machine
-    return replace(machine, device_memory=min(device_memory, machine.device_memory))
+    return Graph(stored, ids, machine=this_machine(usable_backend(), host_memory), host_memory=host_memory)

@@ -7,12 +7,12 @@ import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from gravel.graphs.graph import Graph
+from gravel.graphs.stored import RECORD, ids_of, in_memory
+from gravel.memory import this_machine
 from gravel.pipeline.datasets.file_lists import located
-
-if TYPE_CHECKING:
-    from gravel.graphs import Graph
 
 NAME = "python"
 """What the workflow is called in the list of runs."""
@@ -29,30 +29,27 @@ def from_path(
 ) -> Graph:
     """Read a file, or files, folders and patterns that are one graph, with the cache unless that is False.
 
-    `weights` says how those of duplicates are merged.
-
-    `asked` are parameters of ingest.
+    `weights` says how those of duplicates are merged, `asked` are parameters of ingest.
 
     Raises FileNotFoundError for a file that is not there, `RequestError` for what is refused before anything
     is read, and ValueError for a file that holds no graph.
     """
     path = Path(locations[0]).expanduser()
-    if len(locations) == 1 and path.is_dir() and (path / "graph.json").exists():
-        from gravel.saving import load_graph
-
+    if len(locations) == 1 and path.is_dir() and (path / RECORD).exists():
         if asked or weights:
             raise TypeError(f"{locations[0]!r} is a graph that was saved: it has no columns to choose")
-        return load_graph(path)
+        return Graph.load(path)
     files = located(locations)
     given = {"files": files} if len(files) > 1 else {"file": files[0]}
-    made = (_read if cache is False else _computed)(
+    stored, ids = (_read if cache is False else _computed)(
         _checked({**given, **(asked or {})}),
         {"direction": "as_given" if directed else "both", "weights": weights or "leave_out"},
         cache,
         backend,
         host_memory,
     )
-    return _graph(*made, backend, host_memory)
+    machine = this_machine(backend, host_memory)
+    return Graph(in_memory(stored), ids_of(ids), machine=machine, host_memory=host_memory)
 
 
 def of_ingest(weights: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -94,32 +91,22 @@ def _warn(remarks: Sequence[str]) -> None:
         warnings.warn(remark, stacklevel=6)
 
 
-def _graph(stored: Any, ids: Any, backend: str, host_memory: str | int | None) -> Graph:
-    from gravel.graphs import Graph
-    from gravel.memory import this_machine
-    from gravel.stored import ids_of, in_memory
-
-    machine = this_machine(backend, host_memory)
-    return Graph(in_memory(stored), ids_of(ids), machine=machine, host_memory=host_memory)
-
-
 def _read(
     given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
     """Call the stages here."""
-    from gravel.memory import this_machine
-    from gravel.rows import called, context_for
+    from gravel.graphs.stage_calls import InMemory, called
     from gravel.stages.ingest import ingest
     from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.symmetrize import symmetrize
     from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
     machine = this_machine(backend, host_memory)
-    context = context_for(machine)
+    context = InMemory(machine)
     edges, ids = called(ingest, context, IngestParameters(**given))
     _warn(context.remarks)
     parameters = SymmetrizeParameters(**asked)
-    return called(symmetrize, context_for(machine), parameters, input=edges), ids
+    return called(symmetrize, InMemory(machine), parameters, input=edges), ids
 
 
 def _computed(
@@ -131,7 +118,8 @@ def _computed(
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.loader import read_workflow
     from gravel.pipeline.workflow.nodes import Text
-    from gravel.running import RunFailed, carry_out
+    from gravel.results.run import RunFailed
+    from gravel.running import carry_out
 
     stages = {
         "edges": {"stage": "ingest", **given},

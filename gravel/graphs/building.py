@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.conversion.converted import Edges, Rows
-from gravel.graphs import Graph
-from gravel.memory import refuse, this_machine, usable_backend
-from gravel.out_of_memory import memory_errors
-from gravel.weighted import MERGES, checked_weights, from_weighted, kept_weights, weighted_edges
+from gravel.conversion.converted import Rows
+from gravel.graphs.graph import Graph
+from gravel.memory import memory_errors, refuse, this_machine, usable_backend
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
     from pathlib import Path
 
-    from gravel.stages.sizes import Machine
+MERGES = ("minimum", "sum", "error")
 
 SMALLER = "Use a machine with more memory, fewer edges, or a workflow, which builds graphs in parts"
 
@@ -75,7 +72,7 @@ def graph(
     of_columns = _given(source=source, target=target, filter=filter)
     of_files = _given(delimiter=delimiter, header=header, comment=comment, ids=ids, format=format)
     if isinstance(data, str | os.PathLike | list) and (paths := _paths(data)):
-        from gravel.files import from_path, of_ingest
+        from gravel.graphs.files import from_path, of_ingest
 
         asked_of_file = of_ingest(weights, of_columns | of_files)
         merge = duplicates if _weighted(weights, duplicates) else None
@@ -88,30 +85,32 @@ def graph(
             data, of_columns | of_files | _given(directed=directed, weights=weights if weighted else None)
         )
         return data
-    from gravel.conversion import arrow
+    from gravel.conversion.edges import checked_weights, of_data, of_table
+    from gravel.graphs.stage_calls import from_edges, from_rows
 
-    table = arrow.is_table(data)
-    _refuse(data, of_files | _given(cache=cache or None) | ({} if table else of_columns))
+    is_table = hasattr(data, "__arrow_c_stream__")
+    _refuse(data, of_files | _given(cache=cache or None) | ({} if is_table else of_columns))
     machine = this_machine(_backend(backend, data), host_memory)
     count = _edge_count(data)
     if count:
         # Numbered ends and the rows of both directions; the ids come on top when they are known.
         refuse(f"a graph of {count:,} edges", 16 * count, machine, host_memory, SMALLER)
-    converted: Edges | Rows
-    if table:
-        converted, values = _of_table(data, of_columns, weights if weighted else None, directed, machine)
-    elif weighted:
-        converted, values = weighted_edges(data, weights, machine)
+    asked = weights if weighted else None
+    converted, values = (
+        of_table(data, of_columns, asked, directed, machine)
+        if is_table
+        else of_data(data, asked, directed, machine)
+    )
+    one_way = bool(converted.directed if directed is None else directed)
+    if isinstance(converted, Rows):
+        stored = from_rows(converted, one_way)
+    elif values is None:
+        stored = from_edges(converted, one_way, machine, host_memory)
     else:
-        converted, values = _converted(data, directed, machine), None
-    if values is None or isinstance(converted, Rows):
-        return _built(
-            converted, bool(converted.directed if directed is None else directed), machine, host_memory
-        )
-    # Edges of an undirected NetworkX graph lead both ways whatever is asked for, as its rows do.
-    asked = bool(converted.directed if directed is None or converted.directed is False else directed)
-    values = checked_weights(converted, values)
-    stored = from_weighted(converted, values, asked, duplicates, machine, host_memory)
+        # Edges of an undirected NetworkX graph lead both ways whatever is asked for, as its rows do.
+        one_way = one_way and converted.directed is not False
+        values = checked_weights(converted, values)
+        stored = from_edges(converted, one_way, machine, host_memory, values, duplicates)
     return Graph(stored, converted.ids, machine=machine, host_memory=host_memory)
 
 
@@ -132,30 +131,6 @@ def _refuse(data: Any, given: dict[str, Any]) -> None:
         raise TypeError(f"a {type(data).__name__} has no use for {name}=: leave it out")
 
 
-def _of_table(
-    data: Any, asked: dict[str, Any], weights: Any, directed: bool | None, machine: Machine
-) -> tuple[Edges, Any]:
-    """Return the edges of a table, and their weights where these are asked for."""
-    from gravel.conversion import arrow
-    from gravel.stages.edge_columns import Columns
-    from gravel.stages.filters import parse
-
-    of_column = arrow.as_label(weights, data)
-    columns = Columns(arrow.end_of(asked, "source", data), arrow.end_of(asked, "target", data), of_column)
-    rows = parse(asked["filter"]) if "filter" in asked else None
-    found = arrow.from_table(
-        data,
-        columns,
-        weights=weights is True or of_column is not None,
-        directed=bool(directed),
-        rows=rows,
-        machine=machine,
-    )
-    if weights is None or found.weights is not None:
-        return found.edges, found.weights
-    return found.edges, weights if found.kept is None else kept_weights(weights, found.kept)
-
-
 def _paths(data: Any) -> list[str]:
     """Return a path, or a list of nothing but paths, as texts; empty for other data."""
     given = data if isinstance(data, list) else [data]
@@ -168,7 +143,7 @@ def _backend(backend: str, data: Any) -> str:
 
     if backend != "auto":
         if backend == "cuda":
-            from gravel.graphs import demand_gpu
+            from gravel.memory import demand_gpu
 
             demand_gpu()
         return backend
@@ -191,53 +166,10 @@ def _edge_count(data: Any) -> int:
         return 0
 
 
-def _converted(data: Any, directed: bool | None, machine: Machine) -> Edges | Rows:
-    networkx = sys.modules.get("networkx")
-    if networkx is not None and isinstance(data, networkx.Graph):
-        return _from_networkx(data)
-    from gravel.conversion import arrays, scipy
-
-    if scipy.is_sparse(data):
-        return scipy.from_sparse(data, directed=bool(directed))
-    if arrays.is_pair(data):
-        return arrays.from_arrays(data, machine)
-    shape = getattr(data, "shape", None)
-    what = f"{type(data).__name__}{'' if shape is None else f' of shape {shape}'}"
-    raise TypeError(
-        f"cannot make a graph of {what}: give (sources, targets), a list of pairs, an array of two columns, "
-        "a table, a sparse matrix, a NetworkX graph, or the path of a file"
-    )
-
-
-def _from_networkx(data: Any) -> Rows:
-    from gravel.conversion.networkx import is_range, nodes_of, rows_of
-    from gravel.encoded_ids import Integers
-    from gravel.kernels.inputs import csr
-    from gravel.vertex_ids import Objects
-
-    nodes = nodes_of(data)
-    rows = csr(tuple(rows_of(data, nodes)))
-    ids = Integers(len(nodes)) if is_range(nodes) else Objects(nodes)
-    directed = bool(data.is_directed())
-    return Rows(rows.row_offsets, rows.column_indices, ids, directed=directed, symmetric=not directed)
-
-
-def _built(converted: Edges | Rows, directed: bool, machine: Machine, host_memory: str | int | None) -> Graph:
-    from gravel.rows import from_edges, from_rows
-
-    if isinstance(converted, Rows):
-        stored = from_rows(converted, directed)
-    else:
-        stored = from_edges(converted, directed, machine, host_memory)
-    return Graph(stored, converted.ids, machine=machine, host_memory=host_memory)
-
-
 @memory_errors
 def load(path: str | os.PathLike[str] | Path) -> Graph:
     """Read a graph that `Graph.save` wrote.
 
     Raises FileNotFoundError for a folder without one, and ValueError for a damaged one.
     """
-    from gravel.saving import load_graph
-
-    return load_graph(path)
+    return Graph.load(path)

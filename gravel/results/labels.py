@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
-from gravel.out_of_memory import tell_of_memory
-from gravel.vertex_ids import Ids, as_numpy, listed, vertex_of
+from gravel.memory import tell_of_memory
 
 if TYPE_CHECKING:
-    import numpy
     import pandas
     from numpy.typing import NDArray
+
+    from gravel.conversion.ids import Ids
 
 
 SHOWN = 6
@@ -37,12 +37,14 @@ class Labels:
 
     def __getitem__(self, vertex: Any) -> Any:
         """Return the value of the vertex with this id; None where a vertex has no predecessor."""
-        value = self.array[vertex_of(self._ids, vertex)].item()
-        return listed(self._ids, _one(value))[0] if self._vertices else value
+        import numpy
+
+        value = self.array[self._ids.vertex(vertex)].item()
+        return self._ids.listed(numpy.array([value], numpy.int64))[0] if self._vertices else value
 
     def __repr__(self) -> str:
         host = on_host(self.array[:SHOWN])
-        first = listed(self._ids, host) if self._vertices else host.tolist()
+        first = self._ids.listed(host) if self._vertices else host.tolist()
         more = ", ..." if len(self) > SHOWN else ""
         return f"<gravel.Labels: {self.name} of {len(self):,} vertices: {', '.join(map(repr, first))}{more}>"
 
@@ -56,7 +58,7 @@ class Labels:
         A missing predecessor is -1 among integers (the smallest int64 where -1 is an id), else None.
         """
         host = on_host(self.array)
-        return as_numpy(self._ids, host) if self._vertices else host
+        return self._ids.numpy(host) if self._vertices else host
 
     def cupy(self) -> Any:
         """Return the values as a CuPy array; raises TypeError where they are ids that are no integers."""
@@ -120,6 +122,15 @@ tell_of_memory(Labels)
 tell_of_memory(Labelled)
 
 
+def columns_of_pairs(ids: Ids, sources: Any, targets: Any, name: str, values: Any) -> dict[str, Labels]:
+    """Return the columns of pairs of vertices that have a value each."""
+    return {
+        "source": Labels("source", sources, ids, vertices=True),
+        "target": Labels("target", targets, ids, vertices=True),
+        name: Labels(name, values, ids, vertices=False),
+    }
+
+
 def as_series(array: Any) -> Any:
     """Return an Arrow array as a pandas Series; integers stay integers where some are missing."""
     import pandas
@@ -128,9 +139,3 @@ def as_series(array: Any) -> Any:
     if array.null_count and pyarrow.types.is_integer(array.type):
         return array.to_pandas(types_mapper={array.type: pandas.Int64Dtype()}.get)
     return array.to_pandas()
-
-
-def _one(value: int) -> NDArray[numpy.int64]:
-    import numpy
-
-    return numpy.array([value], numpy.int64)

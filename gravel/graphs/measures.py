@@ -1,0 +1,202 @@
+"""Measures by distances and by shortest paths: closeness, harmonic, eccentricities, betweenness."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from gravel.conversion.ids import several
+from gravel.errors import NotEnoughMemory
+from gravel.graphs.measured_rows import kept_searches, plain_rows, searched_rows
+from gravel.kernels.arrays import on_host
+from gravel.results.measures import EdgeMeasure, Measure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gravel.conversion.ids import Ids
+    from gravel.graphs.measured_rows import Rows
+    from gravel.graphs.rows import PlacedRows
+    from gravel.kernels.distances.aggregates import Aggregates
+
+Progress = Callable[[int, int], None]
+"""Gets the vertices that are done and how many there are."""
+
+
+def by_sources(
+    rows: PlacedRows,
+    ids: Ids,
+    name: str,
+    vertices: Any,
+    progress: Progress | None,
+    of: Callable[[Aggregates], Any],
+    **options: Any,
+) -> Measure:
+    """Search from each vertex and compute its measure by `of` from sums over the distances."""
+    from gravel.kernels.distances.many import aggregate_rows
+
+    chosen = chosen_vertices(ids, vertices)
+    started = time.perf_counter()
+    there = searched_rows(rows, name)
+    starts = chosen if there.permutation is None else there.permutation[chosen]
+    options |= {"symmetric": not rows.directed, "memory": there.memory, "split": there.split}
+    found = fitting(lambda: aggregate_rows(there.rows, starts, progress=progress, **options))
+    return Measure(name, ids, chosen, of(found), since(started))
+
+
+def neighbourhood(rows: PlacedRows, ids: Ids, hops: int, vertices: Any, progress: Progress | None) -> Measure:
+    """Count vertices within some hops; see `Graph.neighbourhood`."""
+    if not isinstance(hops, int | float | numpy.number):
+        raise TypeError(f"hops is {hops!r}; a whole number is expected")
+    if hops != int(hops) or hops < 0:
+        raise ValueError(f"hops is {hops!r}; it must be a whole number, 0 or more")
+    return by_sources(
+        rows, ids, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops
+    )
+
+
+def eccentricity(rows: PlacedRows, ids: Ids, vertices: Any, progress: Progress | None) -> Measure:
+    """Compute eccentricities; see `Graph.eccentricity`."""
+    if vertices is not None or rows.directed:
+        return by_sources(rows, ids, "eccentricity", vertices, progress, lambda found: found.eccentricity)
+    started = time.perf_counter()
+    values = _bounded(rows, "eccentricity", "all", progress)
+    return Measure("eccentricity", ids, numpy.arange(len(rows)), values, since(started))
+
+
+def extreme(rows: PlacedRows, goal: str) -> int:
+    """Return the `diameter` or the `radius`; raises ValueError without vertices, and for a directed graph."""
+    if not len(rows):
+        raise ValueError(f"a graph without vertices has no {goal}")
+    if rows.directed:
+        raise ValueError(
+            f"the {goal} is defined here for undirected graphs, and this one is directed; take "
+            "direction='both', or the largest or smallest of graph.eccentricity()"
+        )
+    if goal == "radius":
+        return int(_bounded(rows, goal, goal, None).min())
+    from gravel.kernels.distances.eccentricity import diameter_of_rows
+
+    there = searched_rows(rows, goal)
+    with kept_searches(rows, there.rows) as searches:
+        options: dict[str, Any] = {"memory": there.memory, "split": there.split, "searches": searches}
+        return int(fitting(lambda: diameter_of_rows(there.rows, **options)))
+
+
+def _bounded(rows: PlacedRows, name: str, goal: str, progress: Progress | None) -> NDArray[Any]:
+    """Return eccentricities that are exact where the goal needs them, by few searches."""
+    from gravel.kernels.distances.eccentricity import eccentricities_of_rows
+
+    there = searched_rows(rows, name)
+    options: dict[str, Any] = {"memory": there.memory, "split": there.split, "progress": progress}
+    with kept_searches(rows, there.rows) as searches:
+        options |= {"in_parts": True, "searches": searches}
+        found = fitting(lambda: eccentricities_of_rows(there.rows, goal, **options))
+    values: NDArray[Any] = numpy.asarray(on_host(found))
+    return values if there.permutation is None else values[there.permutation]
+
+
+def betweenness(
+    rows: PlacedRows,
+    ids: Ids,
+    k: int | None,
+    seed: int,
+    normalized: bool,
+    endpoints: bool,
+    progress: Progress | None,
+) -> Measure:
+    """Compute betweenness; see `Graph.betweenness`."""
+    started = time.perf_counter()
+    _, permutation, values = _sums(rows, "betweenness", k, seed, normalized, progress, endpoints=endpoints)
+    if permutation is not None:
+        values = values[permutation]
+    return Measure("betweenness", ids, numpy.arange(len(rows)), values, since(started))
+
+
+def edge_betweenness(
+    rows: PlacedRows, ids: Ids, k: int | None, seed: int, normalized: bool, progress: Progress | None
+) -> EdgeMeasure:
+    """Compute betweenness of edges; see `Graph.edge_betweenness`."""
+    from gravel.kernels.betweenness.edges import sums_of_edges
+
+    started = time.perf_counter()
+    searched, permutation, sums = _sums(rows, "edge_betweenness", k, seed, normalized, progress, of_arcs=True)
+    offsets, columns = map(on_host, searched)
+    ends, values = sums_of_edges(offsets, columns, sums, directed=rows.directed, permutation=permutation)
+    return EdgeMeasure("edge_betweenness", ids, ends, values, since(started))
+
+
+def _sums(
+    rows: PlacedRows,
+    name: str,
+    k: int | None,
+    seed: int,
+    normalized: bool,
+    progress: Progress | None,
+    **options: bool,
+) -> tuple[Rows, NDArray[Any] | None, NDArray[Any]]:
+    """Return plain rows, their permutation, and sums over all vertices or `k` of them in this order.
+
+    The sums are shares of all pairs, or count each pair of ends once.
+    """
+    from gravel.kernels.betweenness.sums import betweenness, scale
+    from gravel.stages.turning import backward_rows
+
+    forward, permutation, memory = plain_rows(rows, name)
+    starts, candidates = drawn(forward[0], permutation, k, seed)
+    share = len(starts) / max(1, candidates) or 1.0
+    back = forward
+    if rows.directed:
+        back = backward_rows(*forward)[:2]
+        memory -= sum(int(each.nbytes) for each in back)
+    sums = fitting(lambda: betweenness(forward, back, starts, memory=memory, progress=progress, **options))
+    factor = scale(len(rows), normalized=normalized, directed=rows.directed, sampled=share, **options)
+    return forward, permutation, sums * factor
+
+
+def chosen_vertices(ids: Ids, vertices: Any) -> NDArray[Any]:
+    """Return the vertices of ids, or all; raises `UnknownVertex`, and ValueError for one that comes twice."""
+    if vertices is None:
+        return numpy.arange(ids.count)
+    given = list(several(vertices))
+    chosen = numpy.array([ids.vertex(each) for each in given], numpy.int64)
+    places, counts = numpy.unique(chosen, return_counts=True)
+    twice = places[counts > 1]
+    if len(twice):
+        raise ValueError(f"vertex {given[int(numpy.flatnonzero(chosen == twice[0])[0])]!r} is listed twice")
+    return chosen
+
+
+def drawn(
+    row_offsets: Any, permutation: NDArray[Any] | None, k: int | None, seed: int
+) -> tuple[NDArray[Any], int]:
+    """Return vertices to search from, as the rows number them, and how many vertices have edges.
+
+    These are all with edges, or `k` of them that `seed` draws, the same in every order of the rows.
+    """
+    from gravel.stages.traversal.opening import draw_among
+
+    if k is not None and k < 1:
+        raise ValueError(f"k is {k}; it must be 1 or more, or None for all vertices")
+    degrees = numpy.diff(on_host(row_offsets))
+    candidates = numpy.flatnonzero(degrees if permutation is None else degrees[permutation])
+    starts = candidates if k is None else numpy.sort(draw_among(candidates, k, seed))
+    return starts if permutation is None else permutation[starts], len(candidates)
+
+
+def fitting(work: Callable[[], Any]) -> Any:
+    """Call what refuses memory by ValueError with its numbers."""
+    from gravel.kernels.distances.interface import TooNarrow
+
+    try:
+        return work()
+    except TooNarrow as error:
+        raise NotEnoughMemory(f"{error}. Use a machine with more memory") from None
+
+
+def since(started: float) -> float:
+    """Return the milliseconds since a time of `perf_counter`."""
+    return (time.perf_counter() - started) * 1e3
