@@ -15,8 +15,8 @@ from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.average import _student, mean_distance
 from gravel.kernels.layouts.layout import columns_as_rows
 from gravel.stages.measuring.rows import SearchedRows
-from tests.gravel.test_graph import ARRANGED
-from tests.gravel.test_measures import ENDS, NX
+from tests.gravel.graphs.test_graph import ARRANGED
+from tests.gravel.graphs.test_measures import ENDS, NX
 
 
 @pytest.fixture(scope="module")
