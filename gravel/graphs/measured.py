@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
+import time
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gravel.memory import tell_of_memory
+from gravel.errors import NotEnoughMemory
+from gravel.memory import refuse_need, tell_of_memory
 
 if TYPE_CHECKING:
     import threading
+
+    from numpy.typing import NDArray
 
     from gravel.conversion.ids import Ids
     from gravel.graphs.measures import Progress
@@ -166,9 +170,24 @@ class MeasuredGraph:
 
         Raises as `closeness`, and ValueError for a `k` below 1. Without edges the mean is NaN.
         """
-        from gravel.graphs.distances import average_path_length
+        from gravel.graphs.measured_rows import searched_rows
+        from gravel.graphs.measures import drawn, fitting, since
+        from gravel.kernels.distances.average import mean_distance
+        from gravel.kernels.distances.many import aggregate_rows
+        from gravel.kernels.layouts.units import offsets_of
+        from gravel.results.measures import Estimate
 
-        return average_path_length(self._rows.toward(direction), k, seed, confidence, progress)
+        rows = self._rows.toward(direction)
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
+        started = time.perf_counter()
+        there = searched_rows(rows, "average_path_length")
+        starts, candidates = drawn(offsets_of(there.rows), there.permutation, k, seed)
+        options: dict[str, Any] = {"memory": there.memory, "split": there.split, "progress": progress}
+        options["symmetric"] = not rows.directed
+        found = fitting(lambda: aggregate_rows(there.rows, starts, **options))
+        value, low, high = mean_distance(found, candidates, confidence)
+        return Estimate(value, low, high, confidence, len(starts), since(started))
 
     @one_at_a_time
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
@@ -182,9 +201,30 @@ class MeasuredGraph:
         Raises as `bfs`, ValueError for a vertex listed twice, and `NotEnoughMemory` for more distances than
         fit.
         """
-        from gravel.graphs.distances import distances
+        import numpy
 
-        return distances(self._rows, self._ids, sources, targets, direction, self.bfs)
+        from gravel.graphs.measures import chosen_vertices, since
+        from gravel.kernels.arrays import on_host
+        from gravel.results.measures import Distances
+        from gravel.stages.sizes import Need
+
+        rows, ids = self._rows, self._ids
+        begins, ends = chosen_vertices(ids, sources), chosen_vertices(ids, targets)
+        size = 4 * len(begins) * len(ends)
+        what = f"{len(begins):,} x {len(ends):,} distances"
+        refuse_need(what, Need(size, 0, ()), rows.machine, rows.host_memory, "Ask for fewer at a time")
+        started = time.perf_counter()
+        array = numpy.empty((len(begins), len(ends)), numpy.int32)
+        starts, others, into = begins, ends, array
+        if len(ends) < len(begins):  # the smaller set is searched from, against the direction
+            starts, others, into = ends, begins, array.T
+            opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
+            direction = opposite.get(direction, direction)
+        if not _found_together(rows.toward(direction), starts, others, into):
+            for place, name in enumerate(ids.listed(starts)):
+                found = self.bfs(name, "distance", direction=direction).distance
+                into[place] = on_host(found.array[others])
+        return Distances(ids, begins, ends, array, since(started))
 
     @one_at_a_time
     def betweenness(
@@ -239,3 +279,32 @@ class MeasuredGraph:
 
 
 tell_of_memory(MeasuredGraph)
+
+
+def _found_together(rows: PlacedRows, starts: NDArray[Any], others: NDArray[Any], into: NDArray[Any]) -> bool:
+    """Fill in distances by searches of many vertices at once, on a GPU with room for them; says if it did."""
+    from gravel.graphs.measured_rows import searched_rows
+    from gravel.kernels.distances.between import batch_that_fits, distances_between
+    from gravel.kernels.layouts.layout import body_name
+    from gravel.stages.measuring.rows import where_searched
+
+    machine, placement = rows.machine, rows.placement
+    if machine.backend != "cuda" or placement not in ("auto", "device") or len(starts) < 2 or not len(others):
+        return False
+    if where_searched(rows.stored, placement, machine.device_memory) not in ("decoded", "encoded"):
+        return False  # a single search may read rows in host memory
+    try:
+        there = searched_rows(rows, "distances")
+    except NotEnoughMemory:
+        return False
+    # Of encoded rows the bytes are counted in the place of arcs.
+    size = len(there.rows.arrays[body_name(there.rows)])
+    batch = batch_that_fits(
+        len(rows), size, there.rows.dtype.itemsize, len(starts), len(others), there.memory
+    )
+    if batch < 2:
+        return False
+    if there.permutation is not None:
+        starts, others = there.permutation[starts], there.permutation[others]
+    distances_between(there.rows, starts, others, symmetric=not rows.directed, batch=batch, into=into)
+    return True

@@ -92,7 +92,7 @@ def test_many_at_once_are_searched_from_where_there_is_room(graph, monkeypatch):
         called.append(name)
         return SearchedRows(found, getattr(stored, "permutation", None), room)
 
-    monkeypatch.setattr("gravel.graphs.distances.searched_rows", rows)
+    monkeypatch.setattr("gravel.graphs.measured_rows.searched_rows", rows)
     monkeypatch.setattr(gravel.Graph, "bfs", lambda *asked, **more: pytest.fail("searched one by one"))
     room = 1 << 30
     for arranged in (graph, graph.reorder("random")):
