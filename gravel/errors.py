@@ -1,4 +1,4 @@
-"""What `import gravel` raises beside Python's own exceptions."""
+"""Exceptions of the Python package beside Python's own."""
 
 from __future__ import annotations
 

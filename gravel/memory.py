@@ -1,4 +1,4 @@
-"""The memory and the GPU of this machine: what fits is asked before anything is allocated.
+"""Memory and GPU of this machine, and the checks of what fits before anything is allocated.
 
 `NotEnoughMemory` is raised as well where memory runs out under the public interface: in NumPy, Arrow, CuPy or
 for a thread.
@@ -24,14 +24,14 @@ Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 HOT = ("bfs",)
-"""Methods that take microseconds, beside which a call of another function counts: what they call does it."""
+"""Methods that take microseconds, too few for a wrapper: the functions that they call are wrapped."""
 
 NO_THREAD = "can't start new thread"
-"""What Python says where there is no memory for the stack of a thread."""
+"""The message of Python if there is no memory for the stack of a thread."""
 
 
 def this_machine(backend: str = "cpu", host_memory: str | int | None = None) -> Machine:
-    """Return what may be used here: all cores, and the host memory that is given or that there is."""
+    """Return this machine: all cores, and the given host memory or all that there is."""
     option = None if host_memory is None else str(host_memory)
     memory, _ = host_capacity(option)
     machine = Machine(backend="cpu", threads=hardware.core_count(), host_memory=memory)
@@ -39,7 +39,7 @@ def this_machine(backend: str = "cpu", host_memory: str | int | None = None) -> 
 
 
 def usable_backend() -> str:
-    """Return where a graph is searched if nothing else is asked for: on a GPU if one can be used."""
+    """Return the default backend: "cuda" if a GPU can be used, else "cpu"."""
     return "cuda" if _refused_gpu() is None else "cpu"
 
 
@@ -61,7 +61,7 @@ def _refused_gpu() -> str | None:
 
 
 def on_gpu(machine: Machine) -> Machine:
-    """Return the machine with the GPU that CuPy uses now, and what others leave of it to this process."""
+    """Return the machine with the current GPU of CuPy, and the memory of it that is free."""
     import cupy
 
     from gravel.kernels.cuda.room import MODULE_BYTES, usable_bytes
@@ -71,7 +71,7 @@ def on_gpu(machine: Machine) -> Machine:
 
 
 def free_host_bytes(machine: Machine, limited: bool) -> tuple[int, str]:
-    """Return the bytes that may still be taken, and what limits them."""
+    """Return the host memory that is free in bytes, and the name of the limit."""
     if limited:
         return machine.host_memory, "host_memory"
     there = available_bytes()
@@ -115,7 +115,7 @@ def refuse_device(
 
 
 def memory_errors(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Have a function raise `NotEnoughMemory` where memory runs out."""
+    """Make a function raise `NotEnoughMemory` where memory runs out."""
 
     @wraps(function)
     def call(*arguments: Given.args, **named: Given.kwargs) -> Found:
@@ -130,7 +130,7 @@ def memory_errors(function: Callable[Given, Found]) -> Callable[Given, Found]:
 
 
 def not_enough(error: BaseException) -> NotEnoughMemory:
-    """Say which memory ran out, and what to do."""
+    """Return the error that says which memory ran out, and what to do."""
     if isinstance(error, NotEnoughMemory):
         return error
     if is_device_memory(error):
@@ -146,7 +146,7 @@ def not_enough(error: BaseException) -> NotEnoughMemory:
 
 
 def tell_of_memory(kind: type) -> None:
-    """Have all public methods and properties of a class raise `NotEnoughMemory` where memory runs out."""
+    """Make all public methods and properties of a class raise `NotEnoughMemory` where memory runs out."""
     for name, member in list(vars(kind).items()):
         if name in HOT or (name.startswith("_") and name not in ("__getitem__", "__array__")):
             continue

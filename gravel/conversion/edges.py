@@ -1,4 +1,4 @@
-"""The edges, or rows, and the weights of whatever holds a graph in memory."""
+"""Edges or rows, and weights, of data in memory."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _ends(data: Any) -> tuple[Any, Any]:
 
 
 def _may_be_pairs(data: list[Any]) -> bool:
-    """Whether a list is two sequences that may be two pairs as well."""
+    """Say whether a list may be two pairs as well as two sequences of ends."""
     if len(data) != 2 or all(isinstance(each, tuple) for each in data):
         return False
     if any(isinstance(each, list) for each in data):
@@ -116,7 +116,7 @@ def _may_be_pairs(data: list[Any]) -> bool:
 
 
 def _array(value: Any) -> Any:
-    """Return a sequence as it is, if Arrow or NumPy may read it, else as an array."""
+    """Return a sequence that Arrow or NumPy reads as it is, anything else as an array."""
     if isinstance(value, list | tuple | range):
         return value
     if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
@@ -162,7 +162,7 @@ def _column(values: Any, name: str) -> Any:
 
 
 def _of_matrix(data: Any, weights: Any, directed: bool | None) -> tuple[Edges | Rows, Any]:
-    """Return the entries of a square sparse matrix of SciPy or CuPy, also those that are stored as zeros.
+    """Return the entries of a square sparse matrix of SciPy or CuPy, stored zeros included.
 
     Vertex v is row and column v. Raises ValueError for a matrix that is not square or whose indices make no
     graph.

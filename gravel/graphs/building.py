@@ -1,4 +1,4 @@
-"""`gravel.graph`: a graph from whatever holds one."""
+"""`gravel.graph`: graphs from data in memory, from files and from URLs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 NAME = "python"
-"""What the workflow is called in the list of runs."""
+"""The name of the workflow in the list of runs."""
 
 MERGES = ("minimum", "sum", "error")
 
@@ -130,13 +130,13 @@ def _given(**asked: Any) -> dict[str, Any]:
 
 
 def _refuse(data: Any, given: dict[str, Any]) -> None:
-    """Raise for what is asked of data that has no use for it."""
+    """Raise TypeError for an argument that does not apply to the data."""
     for name in given:
         raise TypeError(f"a {type(data).__name__} has no use for {name}=: leave it out")
 
 
 def _paths(data: Any) -> list[str]:
-    """Return a path, or a list of nothing but paths, as texts; empty for other data."""
+    """Return a path, or a list of paths, as strings; an empty list for other data."""
     given = data if isinstance(data, list) else [data]
     named = all(isinstance(each, str | os.PathLike) for each in given)
     return [os.fspath(each) for each in given] if named else []
@@ -156,7 +156,7 @@ def _backend(backend: str, data: Any) -> str:
 
 
 def _edge_count(data: Any) -> int:
-    """Return how many edges data will make, or 0 where only reading it tells."""
+    """Return the number of edges in data, 0 where it is unknown before reading."""
     if hasattr(data, "nnz"):
         return int(data.nnz)
     if isinstance(data, tuple | list):
@@ -226,7 +226,7 @@ def _of_ingest(weights: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters of ingest if they are right; raises ValueError with the first fault."""
+    """Return valid parameters of ingest; raises ValueError with the first fault."""
     from pydantic import ValidationError
 
     from gravel.stages.ingest_parameters import IngestParameters
@@ -241,7 +241,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _warn(remarks: Sequence[str]) -> None:
-    """Warn of what is doubtful about a file, at the line that calls `gravel.graph`."""
+    """Warn of doubtful contents of a file, at the line that calls `gravel.graph`."""
     for remark in remarks:
         warnings.warn(remark, stacklevel=6)
 
@@ -249,7 +249,7 @@ def _warn(remarks: Sequence[str]) -> None:
 def _read(
     given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
-    """Call the stages here."""
+    """Run the two stages in this process, without a cache."""
     from gravel.graphs.stage_calls import InMemory, called
     from gravel.stages.ingest import ingest
     from gravel.stages.ingest_parameters import IngestParameters
@@ -267,7 +267,7 @@ def _read(
 def _computed(
     given: dict[str, Any], asked: dict[str, Any], cache: Any, backend: str, host_memory: str | int | None
 ) -> tuple[Any, Any]:
-    """Run the two stages as a workflow of these two does, so that recipes are the same."""
+    """Run the two stages as a workflow, whose recipes any other workflow shares."""
     from gravel.pipeline.plugins.packages import known_stages
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.location import find_cache

@@ -1,4 +1,4 @@
-"""What a graph can measure: centralities, distances and their extremes."""
+"""Measures of a graph as its methods: centralities, distances and their extremes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def one_at_a_time(method: Method) -> Method:
-    """Let a method of a graph wait for those that other threads run; its own may call each other."""
+    """Run one method of a graph at a time; methods of one thread may call each other."""
 
     @functools.wraps(method)
     def run(graph: Any, /, *given: Any, **asked: Any) -> Any:
@@ -41,7 +41,7 @@ def one_at_a_time(method: Method) -> Method:
 
 
 def forget(stopped: KeyboardInterrupt) -> None:
-    """Let go of what was cut off: a notebook keeps the traceback, and its frames memory."""
+    """Clear the frames of an interrupted call: a notebook keeps the traceback, which keeps their memory."""
     traceback.clear_frames(stopped.__traceback__)
 
 
@@ -81,7 +81,7 @@ class MeasuredGraph:
         from gravel.graphs.measures import by_sources
         from gravel.kernels.distances.closeness import closeness
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return by_sources(
             rows,
             self._ids,
@@ -98,7 +98,7 @@ class MeasuredGraph:
         """Compute harmonic centrality: the sum of 1 / distance over all other vertices; as `closeness`."""
         from gravel.graphs.measures import by_sources
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return by_sources(rows, self._ids, "harmonic", vertices, progress, lambda found: found.reciprocal)
 
     @one_at_a_time
@@ -116,7 +116,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import neighbourhood
 
-        return neighbourhood(self._rows.toward(direction), self._ids, hops, vertices, progress)
+        return neighbourhood(self._rows.in_direction(direction), self._ids, hops, vertices, progress)
 
     @one_at_a_time
     def eccentricity(
@@ -129,7 +129,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import eccentricity
 
-        return eccentricity(self._rows.toward(direction), self._ids, vertices, progress)
+        return eccentricity(self._rows.in_direction(direction), self._ids, vertices, progress)
 
     @one_at_a_time
     def diameter(self, *, direction: Direction = "out") -> int:
@@ -139,14 +139,14 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import extreme
 
-        return extreme(self._rows.toward(direction), "diameter")
+        return extreme(self._rows.in_direction(direction), "diameter")
 
     @one_at_a_time
     def radius(self, *, direction: Direction = "out") -> int:
         """Return the smallest eccentricity; `direction` and errors as of `diameter`."""
         from gravel.graphs.measures import extreme
 
-        return extreme(self._rows.toward(direction), "radius")
+        return extreme(self._rows.in_direction(direction), "radius")
 
     @one_at_a_time
     def average_path_length(
@@ -177,7 +177,7 @@ class MeasuredGraph:
         from gravel.kernels.layouts.units import offsets_of
         from gravel.results.measures import Estimate
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         if not 0 < confidence < 1:
             raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
         started = time.perf_counter()
@@ -220,7 +220,7 @@ class MeasuredGraph:
             starts, others, into = ends, begins, array.T
             opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
             direction = opposite.get(direction, direction)
-        if not _found_together(rows.toward(direction), starts, others, into):
+        if not _found_together(rows.in_direction(direction), starts, others, into):
             for place, name in enumerate(ids.listed(starts)):
                 found = self.bfs(name, "distance", direction=direction).distance
                 into[place] = on_host(found.array[others])
@@ -255,7 +255,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import betweenness
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return betweenness(rows, self._ids, k, seed, normalized, endpoints, progress)
 
     @one_at_a_time
@@ -274,7 +274,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import edge_betweenness
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return edge_betweenness(rows, self._ids, k, seed, normalized, progress)
 
 
@@ -282,7 +282,7 @@ tell_of_memory(MeasuredGraph)
 
 
 def _found_together(rows: PlacedRows, starts: NDArray[Any], others: NDArray[Any], into: NDArray[Any]) -> bool:
-    """Fill in distances by searches of many vertices at once, on a GPU with room for them; says if it did."""
+    """Fill in distances by batches of searches on a GPU; False where it has no room for one."""
     from gravel.graphs.measured_rows import searched_rows
     from gravel.kernels.distances.between import batch_that_fits, distances_between
     from gravel.kernels.layouts.layout import body_name

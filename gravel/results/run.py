@@ -127,7 +127,7 @@ class Run(Mapping[str, Any]):
             ) from error
 
     def _ids(self, run: StageRun) -> Ids:
-        """Find the ids that a run's vertices have, with the nearest stage that knows them."""
+        """Return the ids of a run's vertices, from the nearest stage above it that has them."""
         for one in [run, *self._plan.lineage(run.key)]:
             if "VertexIds" in one.stage.outputs:
                 return ids_of(self._open(one, self._outputs(one)["VertexIds"]))
@@ -135,7 +135,7 @@ class Run(Mapping[str, Any]):
 
 
 class RunFailed(GravelError):
-    """A stage or a verification failed, or the run was interrupted; `run` is what became of it."""
+    """A stage or a verification failed, or the run was interrupted; `run` is its record and results."""
 
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)
@@ -147,12 +147,12 @@ def _axes(runs: list[StageRun]) -> list[str]:
 
 
 def as_yaml(value: object) -> str:
-    """Write a value as the command line would give it: YAML, of which JSON is a part."""
+    """Write a value as on the command line: as YAML, which includes JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _labels(found: Any, row: int) -> tuple[Any, Any]:
-    """Read the labels of one search; None for those that it does not have."""
+    """Read the distances and predecessors of one search; None for those that it lacks."""
     import numpy
 
     distance, predecessor = (
