@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.conversion.converted import Rows
+from gravel.errors import memory_errors
 from gravel.graphs.graph import Graph
-from gravel.memory import memory_errors, refuse, this_machine, usable_backend
+from gravel.memory import refuse, this_machine, usable_backend
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

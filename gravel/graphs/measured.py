@@ -8,8 +8,8 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gravel.errors import NotEnoughMemory
-from gravel.memory import refuse_need, tell_of_memory
+from gravel.errors import NotEnoughMemory, tell_of_memory
+from gravel.memory import refuse_need
 
 if TYPE_CHECKING:
     import threading

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from gravel.errors import memory_errors, not_enough
 from gravel.graphs.stage_calls import InMemory, called
 from gravel.kernels.arrays import backend_of
-from gravel.memory import memory_errors, not_enough, refuse_need
+from gravel.memory import refuse_need
 from gravel.results.searches import Search
 
 if TYPE_CHECKING:

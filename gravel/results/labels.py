@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from gravel.errors import tell_of_memory
 from gravel.kernels.arrays import on_host
-from gravel.memory import tell_of_memory
 
 if TYPE_CHECKING:
     import pandas

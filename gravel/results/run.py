@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.graphs.graph import Graph
-from gravel.graphs.stored import ids_of, in_memory
-from gravel.memory import refuse, this_machine
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.core.names import nearest
 from gravel.pipeline.store.cache import Cache
@@ -103,6 +100,10 @@ class Run(Mapping[str, Any]):
             measured = self._open(run, outputs["Measurement"]) if "Measurement" in outputs else None
             return _traversal(first, measured, self._ids(run))
         if kind in ("Graph", "Ordering", "CompressedGraph") and getattr(first, "subgraphs", None) is None:
+            from gravel.graphs.graph import Graph
+            from gravel.graphs.stored import in_memory
+            from gravel.memory import refuse, this_machine
+
             size = Cache(self._root).describe(outputs[kind]).bytes
             refuse(f"the graph of {run.key}", size, this_machine(), None, "Use a machine with more memory")
             return Graph(in_memory(first), self._ids(run), machine=this_machine())
@@ -128,6 +129,8 @@ class Run(Mapping[str, Any]):
 
     def _ids(self, run: StageRun) -> Ids:
         """Return the ids of a run's vertices, from the nearest stage above it that has them."""
+        from gravel.graphs.stored import ids_of
+
         for one in [run, *self._plan.lineage(run.key)]:
             if "VertexIds" in one.stage.outputs:
                 return ids_of(self._open(one, self._outputs(one)["VertexIds"]))
