@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.graphs.measured import MeasuredGraph, forget, one_at_a_time
-from gravel.graphs.rows import PlacedRows, on_host
+from gravel.graphs.rows import Place, PlacedRows, on_host
 from gravel.memory import this_machine
 from gravel.stages.turning import Direction
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 Output = Literal["both", "distance", "predecessor"]
 Connection = Literal["weak", "strong"]
-Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
 
 
 @dataclass(frozen=True)

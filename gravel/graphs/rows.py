@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gravel.memory import on_gpu, refuse, refuse_device
 from gravel.pipeline.core.memory import parse_bytes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_PREPARED = 4
 """Searches of a graph that are kept ready, each with its labels and queues."""
 
-PLACEMENTS = ("auto", "host", "device", "pinned", "split", "streamed")
+Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
 
 
 class PlacedRows:
@@ -143,8 +143,8 @@ class PlacedRows:
         """Return the rows at another place, without prepared searches."""
         from gravel.memory import demand_gpu
 
-        if where not in PLACEMENTS:
-            raise ValueError(f"{where!r} is no placement; there are {', '.join(PLACEMENTS)}")
+        if where not in get_args(Place):
+            raise ValueError(f"{where!r} is no placement; there are {', '.join(get_args(Place))}")
         machine = self.machine
         if where == "host":
             return self.replaced(
