@@ -34,17 +34,17 @@ from gravel.stages.stage import Machine, Need, Parameters, Stage
 __all__ = ["StageConformance"]
 
 HEAVY = ("cupy", "dask", "distributed", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy", "zarr")
-"""What a stage's module must not import at its top: planning a cached run imports the stages it names."""
+"""Packages that a stage's module must not import at its top: planning a run imports its stages."""
 
 SMALL = 256
-"""Bytes by which an estimate may miss: nothing is planned with so few."""
+"""Bytes by which an estimate may be too small."""
 
 LIMIT = 120
 """Seconds for a fresh Python; it needs one or two on a quiet machine."""
 
 
 class StageConformance:
-    """What gravel takes for granted of a stage, as tests.
+    """Tests of what gravel expects of a stage.
 
     `plugin` is the path of the file, counted from the test's own folder; None for an installed package.
     `parameters` are the sets of parameters to try, as a workflow would write them.
@@ -56,12 +56,12 @@ class StageConformance:
 
     @classmethod
     def plugin_path(cls) -> Path | None:
-        """Return where the plugin's file is."""
+        """Return the path of the plugin's file."""
         return None if cls.plugin is None else Path(inspect.getfile(cls)).resolve().parent / cls.plugin
 
     @classmethod
     def stage(cls) -> Stage:
-        """Load the stage as a workflow does; raises RequestError for whatever is wrong with it."""
+        """Load the stage as a workflow does; raises RequestError for a faulty plugin."""
         path = cls.plugin_path()
         if path is None:
             from gravel.pipeline.plugins.packages import known_stages
@@ -74,7 +74,7 @@ class StageConformance:
         return found[cls.stage_name]
 
     def inputs(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield names of graphs with what fills the slots for each."""
+        """Yield the name of each graph with the inputs made from it, by slot."""
         stage = self.stage()
         for graph in GRAPHS if stage.inputs else ("none",):
             filled: dict[str, Any] = {}
@@ -111,7 +111,7 @@ class StageConformance:
         assert not heavy, f"it imports {', '.join(heavy)} at its top; import them where they are used"
 
     def test_its_parameters_are_documented(self) -> None:
-        """Every parameter says what it means, in a text below it."""
+        """Every parameter has a docstring below it."""
         known = documented(self.stage().parameters).model_fields
         silent = [name for name, field in known.items() if not field.description]
         assert not silent, f"the parameters {', '.join(silent)} have no docstring"
@@ -192,7 +192,7 @@ class StageConformance:
         assert printed.strip() == stage.name
 
     def test_a_workflow_runs_it_once(self, tmp_path: Path) -> None:
-        """Run in a workflow it is computed; asked again, it comes from the cache."""
+        """A workflow computes it once; the second run takes it from the cache."""
         from gravel.pipeline.plan.builder import build_plan
         from gravel.pipeline.scheduler.execution import execute
         from gravel.pipeline.scheduler.options import RunOptions

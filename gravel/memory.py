@@ -1,37 +1,19 @@
-"""The memory and the GPU of this machine: what fits is asked before anything is allocated.
-
-`NotEnoughMemory` is raised as well where memory runs out under the public interface: in NumPy, Arrow, CuPy or
-for a thread.
-"""
+"""Memory and GPU of this machine, and the checks of what fits before anything is allocated."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
-from types import FunctionType
-from typing import ParamSpec, TypeVar
 
 from gravel.errors import NotEnoughMemory
-from gravel.kernels.cuda.room import device_memory, is_device_memory
 from gravel.pipeline.core import hardware
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import available_bytes, format_bytes, host_capacity
 from gravel.stages.sizes import Machine, Need
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
-
-HOT = ("bfs",)
-"""Methods that take microseconds, beside which a call of another function counts: what they call does it."""
-
-NO_THREAD = "can't start new thread"
-"""What Python says where there is no memory for the stack of a thread."""
-
 
 def this_machine(backend: str = "cpu", host_memory: str | int | None = None) -> Machine:
-    """Return what may be used here: all cores, and the host memory that is given or that there is."""
+    """Return this machine: all cores, and the given host memory or all that there is."""
     option = None if host_memory is None else str(host_memory)
     memory, _ = host_capacity(option)
     machine = Machine(backend="cpu", threads=hardware.core_count(), host_memory=memory)
@@ -39,7 +21,7 @@ def this_machine(backend: str = "cpu", host_memory: str | int | None = None) -> 
 
 
 def usable_backend() -> str:
-    """Return where a graph is searched if nothing else is asked for: on a GPU if one can be used."""
+    """Return the default backend: "cuda" if a GPU can be used, else "cpu"."""
     return "cuda" if _refused_gpu() is None else "cpu"
 
 
@@ -61,7 +43,7 @@ def _refused_gpu() -> str | None:
 
 
 def on_gpu(machine: Machine) -> Machine:
-    """Return the machine with the GPU that CuPy uses now, and what others leave of it to this process."""
+    """Return the machine with the current GPU of CuPy, and the memory of it that is free."""
     import cupy
 
     from gravel.kernels.cuda.room import MODULE_BYTES, usable_bytes
@@ -71,7 +53,7 @@ def on_gpu(machine: Machine) -> Machine:
 
 
 def free_host_bytes(machine: Machine, limited: bool) -> tuple[int, str]:
-    """Return the bytes that may still be taken, and what limits them."""
+    """Return the host memory that is free in bytes, and the name of the limit."""
     if limited:
         return machine.host_memory, "host_memory"
     there = available_bytes()
@@ -112,45 +94,3 @@ def refuse_device(
             f"{format_bytes(machine.device_memory)}. Keep the data on the host (backend='cpu'), or place the "
             f"graph with {elsewhere}"
         )
-
-
-def memory_errors(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Have a function raise `NotEnoughMemory` where memory runs out."""
-
-    @wraps(function)
-    def call(*arguments: Given.args, **named: Given.kwargs) -> Found:
-        try:
-            return function(*arguments, **named)
-        except (MemoryError, RuntimeError) as error:
-            if isinstance(error, MemoryError) or str(error) == NO_THREAD:
-                raise not_enough(error) from error
-            raise
-
-    return call
-
-
-def not_enough(error: BaseException) -> NotEnoughMemory:
-    """Say which memory ran out, and what to do."""
-    if isinstance(error, NotEnoughMemory):
-        return error
-    if is_device_memory(error):
-        there = device_memory()
-        return NotEnoughMemory(
-            f"GPU memory ran out: {error}{f'; {there}' if there else ''}. Wait until others free it, or keep "
-            "the data on the host: backend='cpu', or place('host')"
-        )
-    return NotEnoughMemory(
-        f"host memory ran out: {str(error).rstrip('.')}. Use a machine with more of it, or raise the "
-        "limit of this process (`ulimit -v`)"
-    )
-
-
-def tell_of_memory(kind: type) -> None:
-    """Have all public methods and properties of a class raise `NotEnoughMemory` where memory runs out."""
-    for name, member in list(vars(kind).items()):
-        if name in HOT or (name.startswith("_") and name not in ("__getitem__", "__array__")):
-            continue
-        if isinstance(member, FunctionType):
-            setattr(kind, name, memory_errors(member))
-        elif isinstance(member, property) and member.fget is not None:
-            setattr(kind, name, property(memory_errors(member.fget), doc=member.__doc__))

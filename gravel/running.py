@@ -88,7 +88,7 @@ def _workflow(file: str, sources: object, values: dict[str, str]) -> Workflow:
 
 
 def _quoted(vertex: str) -> str:
-    """Write an id as the command takes it, which splits texts at commas."""
+    """Quote an id for the command, which splits texts at commas."""
     return f'"{vertex.replace(chr(34), chr(34) * 2)}"' if set(vertex) & set(',"\t\r ') else vertex
 
 
@@ -122,14 +122,14 @@ def _listed(value: object) -> list[object]:
 
 
 def in_notebook() -> bool:
-    """Say whether this is a kernel of a notebook, without importing IPython."""
+    """Say whether this process is the kernel of a notebook, without importing IPython."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")
 
 
 def display_for(progress: bool | None) -> Display | None:
-    """Choose how a run is shown; None shows it in a notebook and at a prompt with a terminal."""
+    """Return the display of a run; `None` chooses one in a notebook and at a prompt with a terminal."""
     if progress is False:
         return None
     if in_notebook():
@@ -154,7 +154,7 @@ class NotebookDisplay(Display):
         self._shown = ""
 
     def handle(self, event: Event) -> None:
-        """Count what is done and remember what runs."""
+        """Count finished stage runs and list those that run."""
         data: dict[str, Any] = event.data
         match event.kind:
             case "run_started":
@@ -176,7 +176,7 @@ class NotebookDisplay(Display):
             self.tick()
 
     def tick(self) -> None:
-        """Write the line anew where it changed."""
+        """Show the line again if it changed."""
         running = ", ".join(f"{stage}{share}" for stage, share in self._running.items())
         lines = [f"{self._done} of {self._total} stage runs done" + (f"; {running}" if running else "")]
         text = "\n".join([*lines, *self._kept])
@@ -185,7 +185,7 @@ class NotebookDisplay(Display):
             self._show(text)
 
     def close(self) -> None:
-        """Leave the last state."""
+        """Show the last state."""
         self._running.clear()
         self.tick()
 

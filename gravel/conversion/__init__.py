@@ -1,1 +1,1 @@
-"""Graphs of other libraries as arrays: one module for each library."""
+"""Data of other libraries as edges or rows, with the ids of their vertices."""

@@ -1,4 +1,4 @@
-"""Tables as edges: pandas, Polars, DuckDB, cuDF, PyArrow, and all else that exports an Arrow stream."""
+"""Tables as edges: pandas, Polars, DuckDB, cuDF, PyArrow, and whatever else exports an Arrow stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """Edges, their weights where they were asked for, and which rows a filter keeps, where there is one."""
+    """Edges, their weights or None, and a mask of the rows that a filter keeps, or None."""
 
     edges: Edges
     weights: Any = None
@@ -23,7 +23,7 @@ class Table(NamedTuple):
 
 
 def as_label(asked: Any, data: Any = None) -> Any:
-    """Return the label of a column that is asked for, None for what is none: an array, True and None."""
+    """Return the label of a column; None for what names no column: an array, True or None."""
     if isinstance(asked, Integral):
         return None if asked is True else int(asked)
     is_label = isinstance(asked, str) or (
@@ -33,7 +33,7 @@ def as_label(asked: Any, data: Any = None) -> Any:
 
 
 def end_of(asked: Mapping[str, Any], name: str, data: Any = None) -> Any:
-    """Return the label that is asked for as source or target, None where none is; raises TypeError."""
+    """Return the label of the source or target, None if not asked for; raises TypeError for no label."""
     label = as_label(asked.get(name), data)
     if label is None and name in asked:
         raise TypeError(f"{name}= is {asked[name]!r:.60}, which names no column: give its label")
@@ -119,7 +119,7 @@ def _found(
 
 
 def _of_columns(error: ColumnsError, row: str = "") -> Exception:
-    """Return what is raised for a column that is not there, or not clear."""
+    """Return the exception for a column that does not exist or is ambiguous."""
     if "there is no column" in str(error):
         return KeyError(str(error))
     return ValueError(f"{error}{row}. {error.hint}")
@@ -137,7 +137,7 @@ def _stream(data: Any) -> Any:
 
 
 def _batches(stream: Any) -> Iterator[Sequence[Any]]:
-    """Yield the columns of one batch after the other."""
+    """Yield the columns of each batch."""
     rows = 0
     try:
         for batch in stream:
@@ -164,7 +164,7 @@ def _pandas_columns(data: Any, places: set[int]) -> dict[int, Any]:
 
 
 def _whole(chunks: list[Any]) -> Any:
-    """Join chunks, of which pandas may have made several in one."""
+    """Join the chunks of all batches into one column."""
     import pyarrow
 
     arrays = [part for each in chunks for part in (each.chunks if hasattr(each, "chunks") else [each])]
@@ -172,7 +172,7 @@ def _whole(chunks: list[Any]) -> Any:
 
 
 def _numbers(column: Any, name: str) -> Any:
-    """Return a column of weights as an array of NumPy; raises TypeError for what is no number."""
+    """Return a column of weights as an array of NumPy; raises TypeError for other types than numbers."""
     from pyarrow import float64, types
 
     if types.is_decimal(column.type):
@@ -183,7 +183,7 @@ def _numbers(column: Any, name: str) -> Any:
 
 
 def exact(values: Any, column: Any, name: Any) -> Any:
-    """Return what Arrow made of Python's objects, exactly; raises TypeError for moments that are no ids."""
+    """Return an Arrow column of Python objects, unrounded; raises TypeError for moments that are no ids."""
     from gravel.stages.texts.moments import exact_column
 
     if not isinstance(values, list | tuple) and getattr(getattr(values, "dtype", None), "kind", "") != "O":

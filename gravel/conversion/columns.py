@@ -1,4 +1,4 @@
-"""Two columns of ids as vertices: integers by kernels of their own, others by the dictionary of ingest."""
+"""Two columns of ids as vertices: kernels number integers, the dictionary of ingest other ids."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from gravel.stages.sizes import Machine
 
 BYTES_PER_EDGE = 96
-"""Device memory that numbering integers far apart takes at most: both ends three times over, sorted."""
+"""Upper bound of the device memory that numbering sparse integers takes: both ends three times, sorted."""
 
 MAX_TEXTS = (1 << 32) - 2
-"""Different ids of one graph that are no integers."""
+"""Upper bound of the distinct ids of a graph that are no integers."""
 
 
 LEAST_ON_DEVICE = 1 << 22
@@ -78,7 +78,7 @@ def _far_apart_on_device(ends: list[Any], machine: Machine | None) -> Edges | No
 
 
 def _of_one_type(columns: list[Any]) -> list[Any]:
-    """Return two columns of one kind in one type, with moments as they were."""
+    """Cast two columns of one kind to one type, without changing a moment."""
     import pyarrow
 
     from gravel.stages.texts.moments import kind_of, merged

@@ -1,4 +1,4 @@
-"""What conversions return: edges or rows of vertices 0, 1, 2, ... and the ids that these have."""
+"""Results of conversions: edges or rows of vertices 0, 1, 2, ..., and their ids."""
 
 from __future__ import annotations
 

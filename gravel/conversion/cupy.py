@@ -1,4 +1,4 @@
-"""Edges in the memory of a GPU: they stay there, and ids are numbered there."""
+"""Edges in GPU memory, whose ids are numbered there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gravel.conversion.converted import Edges
 from gravel.conversion.ids import Integers
 
 SPARSE = 64
-"""Ids of a bitmap for each end of an edge, up to which it is used."""
+"""Bits per end of an edge up to which a bitmap is used, and not a table."""
 
 
 def from_device(source: Any, target: Any) -> Edges:
-    """Number the ids of CuPy arrays, ascending; raises TypeError for what are no integers.
+    """Number the ids of CuPy arrays, ascending; raises TypeError for other types than integers.
 
     The ids themselves are copied to the host where they are not consecutive.
     """

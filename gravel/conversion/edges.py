@@ -1,11 +1,11 @@
-"""The edges, or rows, and the weights of whatever holds a graph in memory."""
+"""Edges or rows, and weights, of data in memory."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gravel.conversion import arrays, arrow
+from gravel.conversion import arrow
 from gravel.conversion.converted import Edges, Rows
 from gravel.conversion.ids import Ids, Integers, Objects
 from gravel.stages.edge_columns import Columns
@@ -49,10 +49,10 @@ def of_data(data: Any, weights: Any, directed: bool | None, machine: Machine) ->
         return (_rows_of_networkx(data), None) if weights is None else _edges_of_networkx(data, weights)
     if hasattr(data, "tocoo") and hasattr(data, "format"):
         return _of_matrix(data, weights, directed)
-    if arrays.is_pair(data):
+    if isinstance(data, tuple | list) or (getattr(data, "ndim", None) == 2 and data.shape[1] == 2):
         if isinstance(weights, str | int):  # True is an integer.
             raise TypeError("the weights of edges in arrays are an array of one number for each")
-        return arrays.from_arrays(data, machine), weights
+        return from_arrays(data, machine), weights
     if weights is not None:
         raise TypeError(f"a {type(data).__name__} is nothing that has weights")
     shape = getattr(data, "shape", None)
@@ -63,8 +63,106 @@ def of_data(data: Any, weights: Any, directed: bool | None, machine: Machine) ->
     )
 
 
+def from_arrays(data: Any, machine: Machine | None = None) -> Edges:
+    """Return the edges of `(sources, targets)`, of an array (edges, 2), or of a list of pairs.
+
+    Raises TypeError for what is no id, and ValueError for ends that differ in number.
+    """
+    source, target = _ends(data)
+    if len(source) != len(target):
+        raise ValueError(f"{len(source):,} sources and {len(target):,} targets make no edges")
+    from gravel.kernels.arrays import backend_of
+
+    if "cuda" in (backend_of(source), backend_of(target)):
+        from gravel.conversion.cupy import from_device
+
+        return from_device(source, target)
+    from gravel.conversion.columns import numbered
+
+    return numbered(_column(source, "source"), _column(target, "target"), machine=machine)
+
+
+def _ends(data: Any) -> tuple[Any, Any]:
+    if not isinstance(data, tuple | list):
+        whole = _array(data)
+        return whole[:, 0], whole[:, 1]
+    if not len(data):
+        return [], []
+    if isinstance(data, list) and _may_be_pairs(data):
+        raise ValueError(
+            "a list of two sequences may be two edges or both ends of all: give a list of tuples, "
+            "[(1, 2), (3, 4)], for edges, and a tuple of two, ([1, 3], [2, 4]), for sources and targets"
+        )
+    if isinstance(data, list) and all(isinstance(each, tuple | list) for each in data):
+        wrong = next((row for row, each in enumerate(data) if len(each) != 2), None)
+        if wrong is not None:
+            raise ValueError(f"edge {wrong} has {len(data[wrong])} ends; expected 2")
+        return [each[0] for each in data], [each[1] for each in data]
+    if len(data) != 2:
+        raise ValueError(
+            f"a {type(data).__name__} of {len(data)} makes no edges; give two sequences, (sources, targets), "
+            "or a list of pairs"
+        )
+    return _array(data[0]), _array(data[1])
+
+
+def _may_be_pairs(data: list[Any]) -> bool:
+    """Say whether a list may be two pairs as well as two sequences of ends."""
+    if len(data) != 2 or all(isinstance(each, tuple) for each in data):
+        return False
+    if any(isinstance(each, list) for each in data):
+        return True
+    return all(hasattr(each, "__len__") and not isinstance(each, str) and len(each) == 2 for each in data)
+
+
+def _array(value: Any) -> Any:
+    """Return a sequence that Arrow or NumPy reads as it is, anything else as an array."""
+    if isinstance(value, list | tuple | range):
+        return value
+    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+        raise TypeError(f"the ends of edges are in a {type(value).__name__}; lists or arrays are expected")
+    if hasattr(value, "__arrow_c_array__") or hasattr(value, "__arrow_c_stream__"):
+        return value
+    from gravel.kernels.inputs import array
+
+    found = array(value)
+    if found.ndim > 2:
+        raise ValueError(f"the ends of edges are an array of {found.ndim} dimensions; 1 is expected")
+    return found
+
+
+def _column(values: Any, name: str) -> Any:
+    import numpy
+    import pyarrow
+
+    from gravel.stages.texts.moments import in_single_units
+
+    if isinstance(values, list | tuple | range) or getattr(getattr(values, "dtype", None), "kind", "") == "O":
+        arrow.refuse_mixed(values, name)
+    if isinstance(values, numpy.ndarray):
+        if values.ndim != 1:
+            raise ValueError(f"the {name}s are an array of {values.ndim} dimensions; 1 is expected")
+        if values.dtype.kind not in "iufOUSMbT":
+            raise TypeError(f"the {name}s are {values.dtype}, which are no vertex ids")
+        values = in_single_units(values)
+    if isinstance(values, pyarrow.Array | pyarrow.ChunkedArray):
+        return values
+    try:
+        if hasattr(values, "__arrow_c_stream__"):
+            return pyarrow.chunked_array(values)
+        return arrow.exact(values, pyarrow.array(values, from_pandas=True), name)
+    except OverflowError:
+        raise TypeError(
+            f"the {name}s have an id beyond the integers of 64 bits; give such ids as strings"
+        ) from None
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the {name}s have {error.object!r}, which is no text in Unicode") from None
+    except pyarrow.ArrowException as error:
+        raise TypeError(f"the {name}s are no vertex ids: {error}") from None
+
+
 def _of_matrix(data: Any, weights: Any, directed: bool | None) -> tuple[Edges | Rows, Any]:
-    """Return the entries of a square sparse matrix of SciPy or CuPy, also those that are stored as zeros.
+    """Return the entries of a square sparse matrix of SciPy or CuPy, stored zeros included.
 
     Vertex v is row and column v. Raises ValueError for a matrix that is not square or whose indices make no
     graph.

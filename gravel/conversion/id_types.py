@@ -1,4 +1,4 @@
-"""Which Arrow types may be vertex ids, and what is refused."""
+"""Arrow types that vertex ids may have, and the checks of a column of ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gravel.stages.texts.moments import kind_of
 
 
 def type_name(kind: Any) -> str:
-    """Call a type of ids by what it holds: types of one name may be compared."""
+    """Name what a type of ids holds; ids whose types have one name can be compared."""
     if types.is_integer(kind):
         return "integers"
     if types.is_large_string(kind) or types.is_string(kind) or types.is_string_view(kind):
@@ -32,7 +32,7 @@ def type_name(kind: Any) -> str:
 
 
 def plain(column: Any) -> Any:
-    """Return what an extension type is stored as; any other array as it is."""
+    """Return the storage of an extension type; any other array as it is."""
     if not isinstance(column.type, pyarrow.BaseExtensionType):
         return column
     if isinstance(column, pyarrow.ChunkedArray):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gravel.stages.vertex_ids.dictionary import Dictionary
 
 REMEMBERED = 1 << 16
-"""Looked-up ids that are kept, so that a search from the same source again costs nothing."""
+"""Upper bound of the ids whose vertices are remembered."""
 
 
 class Ids(ABC):
@@ -40,7 +40,7 @@ class Ids(ABC):
 
     @abstractmethod
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
-        """List ids that are like one that does not occur."""
+        """List the ids most similar to one that does not occur."""
 
     def vertex(self, value: Any) -> int:
         """Return the vertex of an id; raises `UnknownVertex`, or TypeError for another kind of id."""
@@ -71,7 +71,7 @@ class Ids(ABC):
 
     @property
     def missing(self) -> int:
-        """What stands for no vertex among integer ids: -1, or the smallest int64 where -1 is an id."""
+        """The integer for a missing id: -1, or the smallest int64 where -1 is an id."""
         return -1 if self.find(-1) < 0 else -(1 << 63)
 
     def on_device(self, vertices: Any) -> Any:
@@ -136,7 +136,7 @@ class Integers(Ids):
         return None if self.values is None else cupy.asarray(self.values)
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
-        """List the ids around a number."""
+        """List the ids closest to a number."""
         place = value - self.first if self.values is None else self._place(value)
         begin = max(0, min(place - count // 2, self.count - count))
         import numpy
@@ -199,7 +199,7 @@ class Encoded(Ids):
         return self.dictionary.take(vertices)
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
-        """List the ids that are most like one that does not occur."""
+        """List the ids most similar to one that does not occur."""
         return self.dictionary.nearest(value, count)
 
 

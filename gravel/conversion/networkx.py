@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from gravel.kernels.arrays import index_dtype
 
 SPARSE = 16
-"""Integers per node up to which a table of all integers between the nodes is worth its memory."""
+"""Range of the integers per node up to which a table is used, and not a binary search."""
 
 
 class Rows(NamedTuple):

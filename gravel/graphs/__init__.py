@@ -1,1 +1,1 @@
-"""A graph in memory: what makes it, searches it, measures it and keeps it."""
+"""Graphs in memory: made, searched, measured, saved and loaded."""

@@ -74,7 +74,7 @@ def _rows_on_gpu(rows: PlacedRows) -> tuple[Any, ...]:
             f"strong components need rows in GPU memory or on the CPU, and these are {rows.placement}; "
             "place the graph with place('device') or place('host')"
         )
-    both = *_columns(rows), *_columns(rows.toward("in"))
+    both = *_columns(rows), *_columns(rows.in_direction("in"))
     taken = device_bytes(len(rows), len(both[1]), both[1].dtype.itemsize)
     refuse_device("strong components", sum(int(each.nbytes) for each in both) + taken, rows.machine)
     return tuple(map(on_device, both))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.graphs.measured import MeasuredGraph, forget, one_at_a_time
-from gravel.graphs.rows import PlacedRows, on_host
+from gravel.graphs.rows import Place, PlacedRows, on_host
 from gravel.memory import this_machine
 from gravel.stages.turning import Direction
 
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 Output = Literal["both", "distance", "predecessor"]
 Connection = Literal["weak", "strong"]
-Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
 
 
 @dataclass(frozen=True)
 class Info:
-    """What a graph is and where it lies; `bytes` are those of its arrays, with its ids."""
+    """Size, place and kinds of a graph; `bytes` counts its arrays and its ids."""
 
     vertices: int
     edges: int
@@ -102,7 +101,7 @@ class Graph(MeasuredGraph):
         return table("gravel.Graph", {name: getattr(info, name) for name in info.__dataclass_fields__})
 
     def info(self) -> Info:
-        """Say how large the graph is, where it lies, and what its ids are."""
+        """Return the size of the graph, its place in memory, and the kind of its ids."""
         from gravel.kernels.arrays import backend_of
 
         rows, stored = self._rows, self._rows.stored
@@ -168,7 +167,7 @@ class Graph(MeasuredGraph):
                     from gravel.graphs.prepared import prepare
 
                     rows.make_room()
-                    turned = rows.toward(direction)
+                    turned = rows.in_direction(direction)
                     prepared = prepare(turned, self._ids, output, strategy, max_depth, tuning)
                 found = prepared.run(source, vertex)
             except KeyboardInterrupt as stopped:
@@ -206,7 +205,7 @@ class Graph(MeasuredGraph):
         key = ("sssp", output, strategy, direction, *sorted(tuning.items()))
         rows = self._rows
         prepared = rows.lent(
-            key, lambda: prepare_paths(rows.toward(direction), self._ids, output, strategy, tuning)
+            key, lambda: prepare_paths(rows.in_direction(direction), self._ids, output, strategy, tuning)
         )
         found: ShortestPaths = prepared.run(source, vertex)
         rows.prepared[key] = prepared
@@ -307,13 +306,13 @@ class Graph(MeasuredGraph):
         return Graph(stored, ids, machine=this_machine())
 
     def _with(self, rows: PlacedRows) -> Graph:
-        """Return a graph of other rows whose vertices have the same ids."""
+        """Return a graph of other rows with the same ids."""
         given: dict[str, Any] = {"placement": rows.placement, "host_memory": rows.host_memory}
         return Graph(rows.stored, self._ids, machine=rows.machine, **given)
 
 
 def _placed_here(stored: Any, ids: Ids, host_memory: str | int | None) -> Graph:
-    """Make a graph for this machine, as `gravel.graph` places it here."""
+    """Make a graph from its pickle, placed as `gravel.graph` does on this machine."""
     from gravel.memory import usable_backend
 
     return Graph(stored, ids, machine=this_machine(usable_backend(), host_memory), host_memory=host_memory)

@@ -1,16 +1,20 @@
-"""What a graph can measure: centralities, distances and their extremes."""
+"""Measures of a graph as its methods: centralities, distances and their extremes."""
 
 from __future__ import annotations
 
 import functools
+import time
 import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from gravel.memory import tell_of_memory
+from gravel.errors import NotEnoughMemory, tell_of_memory
+from gravel.memory import refuse_need
 
 if TYPE_CHECKING:
     import threading
+
+    from numpy.typing import NDArray
 
     from gravel.conversion.ids import Ids
     from gravel.graphs.measures import Progress
@@ -22,7 +26,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def one_at_a_time(method: Method) -> Method:
-    """Let a method of a graph wait for those that other threads run; its own may call each other."""
+    """Run one method of a graph at a time; methods of one thread may call each other."""
 
     @functools.wraps(method)
     def run(graph: Any, /, *given: Any, **asked: Any) -> Any:
@@ -37,7 +41,7 @@ def one_at_a_time(method: Method) -> Method:
 
 
 def forget(stopped: KeyboardInterrupt) -> None:
-    """Let go of what was cut off: a notebook keeps the traceback, and its frames memory."""
+    """Clear the frames of an interrupted call: a notebook keeps the traceback, which keeps their memory."""
     traceback.clear_frames(stopped.__traceback__)
 
 
@@ -77,7 +81,7 @@ class MeasuredGraph:
         from gravel.graphs.measures import by_sources
         from gravel.kernels.distances.closeness import closeness
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return by_sources(
             rows,
             self._ids,
@@ -94,7 +98,7 @@ class MeasuredGraph:
         """Compute harmonic centrality: the sum of 1 / distance over all other vertices; as `closeness`."""
         from gravel.graphs.measures import by_sources
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return by_sources(rows, self._ids, "harmonic", vertices, progress, lambda found: found.reciprocal)
 
     @one_at_a_time
@@ -112,7 +116,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import neighbourhood
 
-        return neighbourhood(self._rows.toward(direction), self._ids, hops, vertices, progress)
+        return neighbourhood(self._rows.in_direction(direction), self._ids, hops, vertices, progress)
 
     @one_at_a_time
     def eccentricity(
@@ -125,7 +129,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import eccentricity
 
-        return eccentricity(self._rows.toward(direction), self._ids, vertices, progress)
+        return eccentricity(self._rows.in_direction(direction), self._ids, vertices, progress)
 
     @one_at_a_time
     def diameter(self, *, direction: Direction = "out") -> int:
@@ -135,14 +139,14 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import extreme
 
-        return extreme(self._rows.toward(direction), "diameter")
+        return extreme(self._rows.in_direction(direction), "diameter")
 
     @one_at_a_time
     def radius(self, *, direction: Direction = "out") -> int:
         """Return the smallest eccentricity; `direction` and errors as of `diameter`."""
         from gravel.graphs.measures import extreme
 
-        return extreme(self._rows.toward(direction), "radius")
+        return extreme(self._rows.in_direction(direction), "radius")
 
     @one_at_a_time
     def average_path_length(
@@ -166,9 +170,24 @@ class MeasuredGraph:
 
         Raises as `closeness`, and ValueError for a `k` below 1. Without edges the mean is NaN.
         """
-        from gravel.graphs.distances import average_path_length
+        from gravel.graphs.measured_rows import searched_rows
+        from gravel.graphs.measures import drawn, fitting, since
+        from gravel.kernels.distances.average import mean_distance
+        from gravel.kernels.distances.many import aggregate_rows
+        from gravel.kernels.layouts.units import offsets_of
+        from gravel.results.measures import Estimate
 
-        return average_path_length(self._rows.toward(direction), k, seed, confidence, progress)
+        rows = self._rows.in_direction(direction)
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence is {confidence}; it must be between 0 and 1, such as 0.95")
+        started = time.perf_counter()
+        there = searched_rows(rows, "average_path_length")
+        starts, candidates = drawn(offsets_of(there.rows), there.permutation, k, seed)
+        options: dict[str, Any] = {"memory": there.memory, "split": there.split, "progress": progress}
+        options["symmetric"] = not rows.directed
+        found = fitting(lambda: aggregate_rows(there.rows, starts, **options))
+        value, low, high = mean_distance(found, candidates, confidence)
+        return Estimate(value, low, high, confidence, len(starts), since(started))
 
     @one_at_a_time
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
@@ -182,9 +201,30 @@ class MeasuredGraph:
         Raises as `bfs`, ValueError for a vertex listed twice, and `NotEnoughMemory` for more distances than
         fit.
         """
-        from gravel.graphs.distances import distances
+        import numpy
 
-        return distances(self._rows, self._ids, sources, targets, direction, self.bfs)
+        from gravel.graphs.measures import chosen_vertices, since
+        from gravel.kernels.arrays import on_host
+        from gravel.results.measures import Distances
+        from gravel.stages.sizes import Need
+
+        rows, ids = self._rows, self._ids
+        begins, ends = chosen_vertices(ids, sources), chosen_vertices(ids, targets)
+        size = 4 * len(begins) * len(ends)
+        what = f"{len(begins):,} x {len(ends):,} distances"
+        refuse_need(what, Need(size, 0, ()), rows.machine, rows.host_memory, "Ask for fewer at a time")
+        started = time.perf_counter()
+        array = numpy.empty((len(begins), len(ends)), numpy.int32)
+        starts, others, into = begins, ends, array
+        if len(ends) < len(begins):  # the smaller set is searched from, against the direction
+            starts, others, into = ends, begins, array.T
+            opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
+            direction = opposite.get(direction, direction)
+        if not _found_together(rows.in_direction(direction), starts, others, into):
+            for place, name in enumerate(ids.listed(starts)):
+                found = self.bfs(name, "distance", direction=direction).distance
+                into[place] = on_host(found.array[others])
+        return Distances(ids, begins, ends, array, since(started))
 
     @one_at_a_time
     def betweenness(
@@ -215,7 +255,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import betweenness
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return betweenness(rows, self._ids, k, seed, normalized, endpoints, progress)
 
     @one_at_a_time
@@ -234,8 +274,37 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import edge_betweenness
 
-        rows = self._rows.toward(direction)
+        rows = self._rows.in_direction(direction)
         return edge_betweenness(rows, self._ids, k, seed, normalized, progress)
 
 
 tell_of_memory(MeasuredGraph)
+
+
+def _found_together(rows: PlacedRows, starts: NDArray[Any], others: NDArray[Any], into: NDArray[Any]) -> bool:
+    """Fill in distances by batches of searches on a GPU; False where it has no room for one."""
+    from gravel.graphs.measured_rows import searched_rows
+    from gravel.kernels.distances.between import batch_that_fits, distances_between
+    from gravel.kernels.layouts.layout import body_name
+    from gravel.stages.measuring.rows import where_searched
+
+    machine, placement = rows.machine, rows.placement
+    if machine.backend != "cuda" or placement not in ("auto", "device") or len(starts) < 2 or not len(others):
+        return False
+    if where_searched(rows.stored, placement, machine.device_memory) not in ("decoded", "encoded"):
+        return False  # a single search may read rows in host memory
+    try:
+        there = searched_rows(rows, "distances")
+    except NotEnoughMemory:
+        return False
+    # Of encoded rows the bytes are counted in the place of arcs.
+    size = len(there.rows.arrays[body_name(there.rows)])
+    batch = batch_that_fits(
+        len(rows), size, there.rows.dtype.itemsize, len(starts), len(others), there.memory
+    )
+    if batch < 2:
+        return False
+    if there.permutation is not None:
+        starts, others = there.permutation[starts], there.permutation[others]
+    distances_between(there.rows, starts, others, symmetric=not rows.directed, batch=batch, into=into)
+    return True

@@ -1,4 +1,4 @@
-"""The rows that measures search: on the CPU, in GPU memory, split between it and the host's, or in parts.
+"""Rows that measures search: on the CPU, in GPU memory, split over both memories, or in parts.
 
 `gravel.stages.measuring.rows` says which, and why.
 """
@@ -40,7 +40,7 @@ Rows = tuple[Any, Any]
 
 
 def searched_rows(rows: PlacedRows, name: str) -> SearchedRows:
-    """Return rows where many sources are searched, for the measure `name`; raises `NotEnoughMemory`."""
+    """Return rows where the measure `name` searches them; raises `NotEnoughMemory`."""
     from gravel.stages.traversal.encoded import rows_on_device
 
     stored, machine = rows.stored, rows.machine
@@ -60,7 +60,7 @@ def searched_rows(rows: PlacedRows, name: str) -> SearchedRows:
 
 @dataclass(frozen=True)
 class Kept:
-    """Rows on a GPU, and by strategy what is ready to search them."""
+    """Rows in GPU memory, and prepared searches of them by strategy."""
 
     rows: Rows
     searches: dict[str, Any] = field(default_factory=dict)

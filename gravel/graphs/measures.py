@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gravel.kernels.distances.aggregates import Aggregates
 
 Progress = Callable[[int, int], None]
-"""Gets the vertices that are done and how many there are."""
+"""A function of the number of vertices that are done, and of all."""
 
 
 def by_sources(
@@ -48,7 +48,7 @@ def by_sources(
 
 
 def neighbourhood(rows: PlacedRows, ids: Ids, hops: int, vertices: Any, progress: Progress | None) -> Measure:
-    """Count vertices within some hops; see `Graph.neighbourhood`."""
+    """Count the vertices within `hops` of each; see `Graph.neighbourhood`."""
     if not isinstance(hops, int | float | numpy.number):
         raise TypeError(f"hops is {hops!r}; a whole number is expected")
     if hops != int(hops) or hops < 0:
@@ -87,7 +87,7 @@ def extreme(rows: PlacedRows, goal: str) -> int:
 
 
 def _bounded(rows: PlacedRows, name: str, goal: str, progress: Progress | None) -> NDArray[Any]:
-    """Return eccentricities that are exact where the goal needs them, by few searches."""
+    """Return eccentricities, exact where the goal needs them, from few searches."""
     from gravel.kernels.distances.eccentricity import eccentricities_of_rows
 
     there = searched_rows(rows, name)
@@ -158,7 +158,7 @@ def _sums(
 
 
 def chosen_vertices(ids: Ids, vertices: Any) -> NDArray[Any]:
-    """Return the vertices of ids, or all; raises `UnknownVertex`, and ValueError for one that comes twice."""
+    """Return the vertices of ids, or all; raises `UnknownVertex`, and ValueError for duplicates."""
     if vertices is None:
         return numpy.arange(ids.count)
     given = list(several(vertices))
@@ -188,7 +188,7 @@ def drawn(
 
 
 def fitting(work: Callable[[], Any]) -> Any:
-    """Call what refuses memory by ValueError with its numbers."""
+    """Call a function; raises `NotEnoughMemory` where its narrowest batch does not fit."""
     from gravel.kernels.distances.interface import TooNarrow
 
     try:

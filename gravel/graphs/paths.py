@@ -26,7 +26,7 @@ NEEDS_WEIGHTS = "shortest paths need weights, and this graph has none: gravel.gr
 
 
 class PreparedPaths:
-    """Weighted rows made ready for one search after another."""
+    """Weighted rows, ready for one search after another."""
 
     def __init__(self, ids: Ids, search: Any, permutation: Any) -> None:
         self._ids, self._search, self._permutation = ids, search, permutation
@@ -82,7 +82,7 @@ def between(
         numpy.fromiter(map(ids.vertex, side), numpy.int64, len(side)) for side in (sources, targets)
     )
     key = ("pairs", by, direction)
-    prepared = rows.lent(key, lambda: _prepare_pairs(rows.toward(direction), by))
+    prepared = rows.lent(key, lambda: _prepare_pairs(rows.in_direction(direction), by))
     found = called(find_between, *prepared, starts, ends, path=output == "both")
     rows.prepared[key] = prepared
     return Paths(ids, starts, ends, found)

@@ -1,4 +1,4 @@
-"""Searches that are ready to run: all is allocated, and Python takes microseconds beside the kernel."""
+"""Prepared searches: memory is allocated, and Python takes microseconds beside the kernel."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from gravel.errors import memory_errors, not_enough
 from gravel.graphs.stage_calls import InMemory, called
 from gravel.kernels.arrays import backend_of
-from gravel.memory import memory_errors, not_enough, refuse_need
+from gravel.memory import refuse_need
 from gravel.results.searches import Search
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gravel.stages.traversal.parameters import TraverseParameters
 
 MAX_READ = 2
-"""Ways of reading a graph that are kept: of a compressed graph, the rows as they are, or decoded."""
+"""Upper bound of the forms that a graph keeps for searches, such as encoded and decoded rows."""
 
 
 class PreparedSearch:
@@ -39,7 +40,7 @@ class PreparedSearch:
         self._record = {"strategy": search.strategy, "reason": search.reason, "notes": notes}
 
     def run(self, source: Any, vertex: int) -> Search:
-        """Search from a vertex. A result from before that is still used gets labels of its own first."""
+        """Search from a vertex; the last result, if still in use, gets a copy of its labels first."""
         with self._lock:
             last = None if self._last is None else self._last()
             if last is not None:
@@ -55,7 +56,7 @@ class PreparedSearch:
             return search
 
     def _labels(self, found: BFSResult) -> tuple[Any, Any]:
-        """Take labels out of the workspace, in the order of the caller's ids."""
+        """Copy labels out of the workspace, in the order of the caller's ids."""
         if self._map is None:
             return _copied(found.distance), _copied(found.predecessor)
         return self._map.back(found.distance, found.predecessor)
@@ -69,7 +70,7 @@ class LabelMap:
         self._there: Any = None
 
     def back(self, distance: Any, predecessor: Any) -> tuple[Any, Any]:
-        """Return new arrays of distances and predecessors, where they lie; None stays."""
+        """Return distances and predecessors as new arrays in the same memory; None stays None."""
         if "cuda" in (backend_of(distance), backend_of(predecessor)):
             return self._on_device(distance, predecessor)
         import numpy
@@ -110,7 +111,7 @@ class LabelMap:
 
 
 def _copied(labels: Any) -> Any:
-    """Return a new array of labels, where they lie; None stays."""
+    """Return a copy of labels in the same memory; None stays None."""
     if backend_of(labels) != "cuda":
         return None if labels is None else labels.copy()
     from gravel.kernels.bfs.cuda.taken import taken
@@ -135,7 +136,7 @@ def prepare(
 
 
 def searched_with(rows: PlacedRows, **asked: Any) -> tuple[SearchedGraph, TraverseParameters]:
-    """Return rows ready for an algorithm, and its parameters, checked."""
+    """Return rows ready for an algorithm, and its checked parameters."""
     from gravel.stages.traversal.parameters import TraverseParameters, VertexSources
     from gravel.stages.traversal.placing import MOST_SEARCHES
 
@@ -155,7 +156,7 @@ def searched_with(rows: PlacedRows, **asked: Any) -> tuple[SearchedGraph, Traver
 
 
 def _read(rows: PlacedRows, parameters: TraverseParameters) -> SearchedGraph:
-    """Bring rows to where they are searched, once it is known that labels and queues fit."""
+    """Place rows for a search, after a check that labels and queues fit."""
     from gravel.stages.traversal.need import estimate
     from gravel.stages.traversal.opening import open_graph
     from gravel.stages.traversal.placing import extent_of

@@ -1,10 +1,10 @@
-"""The rows of a graph where they lie: turned round, placed elsewhere, and searched by what is ready."""
+"""The rows of a graph: their place in memory, their directions, and the searches prepared for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gravel.memory import on_gpu, refuse, refuse_device
 from gravel.pipeline.core.memory import parse_bytes
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 MAX_PREPARED = 4
 """Searches of a graph that are kept ready, each with its labels and queues."""
 
-PLACEMENTS = ("auto", "host", "device", "pinned", "split", "streamed")
+Place = Literal["auto", "host", "device", "pinned", "split", "streamed"]
 
 
 class PlacedRows:
-    """Rows, where they lie, what may be taken to search them, and what is ready to do so."""
+    """Rows, their place, the limits of memory, and the prepared searches."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class PlacedRows:
         """Whether an arc may lack its reverse."""
         return not self.stored.symmetric
 
-    def having(self, stored: Any, **changes: Any) -> PlacedRows:
-        """Return other rows of the same graph, in the same place unless `changes` has another one."""
+    def replaced(self, stored: Any, **changes: Any) -> PlacedRows:
+        """Return other rows of the same graph, at the same place unless `changes` names another."""
         given = {"machine": self.machine, "placement": self.placement, **changes}
         return PlacedRows(stored, host_memory=self.host_memory, **given)
 
     def lent(self, key: Any, prepare: Callable[[], Any]) -> Any:
-        """Take out what is ready for a search, or prepare it.
+        """Take out a prepared search, or prepare one.
 
         Who takes it puts it back once the search has ended: what Ctrl-C or an error cut off is not used
         again.
@@ -65,12 +65,12 @@ class PlacedRows:
         return prepared
 
     def make_room(self) -> None:
-        """Drop what was used the longest time ago, so that one more search may be kept ready."""
+        """Drop the searches used least recently, until one more can be kept."""
         while len(self.prepared) >= MAX_PREPARED:
             del self.prepared[next(iter(self.prepared))]
 
-    def toward(self, direction: Direction) -> PlacedRows:
-        """Return the rows of a direction, in the same order: of a directed graph "in" and "both" turn them.
+    def in_direction(self, direction: Direction) -> PlacedRows:
+        """Return the rows of a direction in the same order; those of "in" and "both" are made once.
 
         Raises ValueError for an unknown direction and for a compressed graph, and `NotEnoughMemory`.
         """
@@ -79,7 +79,7 @@ class PlacedRows:
         if direction == "out" or not self.directed:
             return self
         if direction not in self._turned:
-            self._turned[direction] = self.having(self._turned_round(direction))
+            self._turned[direction] = self.replaced(self._turned_round(direction))
         return self._turned[direction]
 
     def _turned_round(self, direction: str) -> Graph:
@@ -140,21 +140,23 @@ class PlacedRows:
         )
 
     def placed(self, where: str, device_memory: str | int | None) -> PlacedRows:
-        """Return the rows in another place; searches that were ready are prepared again."""
+        """Return the rows at another place, without prepared searches."""
         from gravel.memory import demand_gpu
 
-        if where not in PLACEMENTS:
-            raise ValueError(f"{where!r} is no placement; there are {', '.join(PLACEMENTS)}")
+        if where not in get_args(Place):
+            raise ValueError(f"{where!r} is no placement; there are {', '.join(get_args(Place))}")
         machine = self.machine
         if where == "host":
-            return self.having(on_host(self.stored), placement=where, machine=replace(machine, backend="cpu"))
+            return self.replaced(
+                on_host(self.stored), placement=where, machine=replace(machine, backend="cpu")
+            )
         if where in ("device", "pinned", "split"):
             demand_gpu()
             machine = on_gpu(machine)
         if device_memory is not None:
             limit = min(parse_bytes(str(device_memory)), machine.device_memory)
             machine = replace(machine, device_memory=limit)
-        return self.having(self.stored, placement=where, machine=machine)
+        return self.replaced(self.stored, placement=where, machine=machine)
 
 
 def on_host(stored: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The stages that make the rows of a graph or change them, called here: results stay in memory."""
+"""Stages that make or change the rows of a graph, called in this process with results in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class InMemory(PlainContext):
-    """A context for stages that are called here: results stay in memory, where they are made."""
+    """The context of a stage that is called here; its results stay in the memory where they are made."""
 
     keeps_device_arrays = True
 
@@ -28,13 +28,13 @@ class InMemory(PlainContext):
         self.remarks: list[str] = []
 
     def remark(self, message: str) -> None:
-        """Keep it, for who knows whether it concerns the caller's data."""
+        """Keep a remark for the caller, who decides whether to warn."""
         self.log(message)
         self.remarks.append(message)
 
 
 def called(stage: Any, *arguments: Any, **inputs: Any) -> Any:
-    """Call a stage; what it finds wrong with its input becomes a ValueError."""
+    """Call a stage; raises ValueError for what it refuses."""
     try:
         return stage(*arguments, **inputs)
     except StageError as error:
@@ -81,7 +81,7 @@ def from_edges(
 
 
 def _on_device(converted: Edges, directed: bool, machine: Machine) -> Graph:
-    """Build rows of edges that are there already."""
+    """Build rows of edges that are in GPU memory already."""
     import numpy
 
     from gravel.kernels.arrays import index_dtype
@@ -99,7 +99,7 @@ def _on_device(converted: Edges, directed: bool, machine: Machine) -> Graph:
 
 
 def from_rows(converted: Rows, directed: bool) -> Graph:
-    """Take rows as they are where they are what is asked for, without their self-loops; else build them."""
+    """Return rows as they are if they need no change; else build them without self-loops."""
     from gravel.kernels.csr import build
     from gravel.kernels.csr.tails import tails_of
 
@@ -137,7 +137,7 @@ def reordered(rows: PlacedRows, method: str, seed: int) -> PlacedRows:
 
 
 def compressed(rows: PlacedRows, layout: str) -> PlacedRows:
-    """Write the rows in a layout."""
+    """Encode the rows in a layout."""
     from gravel.stages.compress import STAGE, CompressParameters
     from gravel.stages.layout_names import LayoutName
 
@@ -153,7 +153,7 @@ def compressed(rows: PlacedRows, layout: str) -> PlacedRows:
 
 
 def _changed(rows: PlacedRows, stage: Any, parameters: Any, stored: Any, what: str) -> PlacedRows:
-    """Return the rows that a stage makes, once it is known that they fit."""
+    """Return the rows that a stage makes, after a check that they fit."""
     from gravel.stages.traversal.placing import extent_of
 
     need = stage.estimate(parameters, {"input": (extent_of(stored),)}, rows.machine)
@@ -161,4 +161,4 @@ def _changed(rows: PlacedRows, stage: Any, parameters: Any, stored: Any, what: s
     beyond = replace(need, host_bytes=need.host_bytes + outputs, device_bytes=0)
     hint = "Use a machine with more memory, or a workflow"
     refuse_need(what, beyond, rows.machine, rows.host_memory, hint)
-    return rows.having(called(stage.run, InMemory(rows.machine), parameters, input=stored))
+    return rows.replaced(called(stage.run, InMemory(rows.machine), parameters, input=stored))

@@ -32,7 +32,7 @@ RECORD = "graph.json"
 
 
 def save(stored: Any, ids: Ids, path: str | os.PathLike[str]) -> Path:
-    """Write a graph to a new folder, which appears when it is whole.
+    """Write a graph to a new folder, which appears when it is complete.
 
     Raises FileExistsError for a path that is there, and TypeError for ids that Arrow has no type for.
     """
@@ -105,7 +105,7 @@ def _ids(folder: Path, body: dict[str, Any]) -> Ids:
 
 
 def ids_in_order(values: Any) -> Ids:
-    """Return the ids of vertices 0, 1, 2, ...: found by bisection where they ascend, else by a table."""
+    """Return ids of vertices 0, 1, 2, ..., looked up by bisection if they ascend, else in a table."""
     import pyarrow.compute as compute
 
     from gravel.conversion.id_types import plain
@@ -118,7 +118,7 @@ def ids_in_order(values: Any) -> Ids:
 
 
 def in_memory(stored: Any) -> Any:
-    """Return an artifact with its arrays read, each whole."""
+    """Return an artifact with its arrays read into memory."""
     read = {}
     for field in fields(stored):
         value = getattr(stored, field.name)
@@ -144,7 +144,7 @@ def ids_of(stored: Any) -> Ids:
 
 
 def vertex_ids_of(ids: Ids) -> VertexIds | None:
-    """Return what the store keeps of integers and texts; None for ids of other kinds."""
+    """Return integers or strings as an artifact; None for ids of other kinds."""
     if isinstance(ids, Integers):
         return VertexIds(ids=ids.values, first=ids.first, vertex_count=ids.count)
     if not isinstance(ids, Encoded) or ids.kind != "strings":

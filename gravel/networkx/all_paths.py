@@ -1,4 +1,4 @@
-"""All shortest paths without weights, and the predecessors that they go through."""
+"""All shortest paths without weights, and the predecessors on them."""
 
 from __future__ import annotations
 

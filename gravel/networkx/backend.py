@@ -1,4 +1,4 @@
-"""The backend's interface to NetworkX: conversions, what it can run, and its functions."""
+"""The backend's interface to NetworkX: its functions, their limits and conversions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gravel.networkx.limits import can_run, should_run
 
 
 class Backend:
-    """The target of the entry point `networkx.backends`; functions are imported when they are asked for."""
+    """The target of the entry point `networkx.backends`; it imports functions at their first use."""
 
     can_run = staticmethod(can_run)
     should_run = staticmethod(should_run)
@@ -30,7 +30,7 @@ class Backend:
 
     @staticmethod
     def convert_to_nx(result: Any, **_: Any) -> Any:
-        """Return a result, which is made of Python objects already; raises NetworkXError for a graph.
+        """Return a result as it is, since it is made of Python objects; raises NetworkXError for a graph.
 
         NetworkX calls this for a function that gravel does not have, which might need the weights that the
         conversion left out.

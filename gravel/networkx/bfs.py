@@ -16,13 +16,13 @@ from gravel.networkx.graph import GravelGraph
 from gravel.networkx.lookup import FROM_3_7, last_level, vertex_for_search
 
 LABELS = ("tree", "forward", "level", "reverse")
-"""The words of NetworkX for `gravel.kernels.ordered.labelled_arcs`."""
+"""NetworkX's words for the labels of `gravel.kernels.ordered.labelled_arcs`."""
 
 PREDECESSORS_DEPRECATED = (
     "bfs_predecessors is deprecated and will be removed in NetworkX 3.9\n"
     "Use ``(t, s) for (s, t) in bfs_edges`` instead"
 )
-"""What NetworkX says from 3.7 on."""
+"""The warning of NetworkX from 3.7 on."""
 
 
 def generic_bfs_edges(

@@ -25,7 +25,7 @@ LOOPS = (
     "Input graph has self loops which is not permitted; "
     "Consider using G.remove_edges_from(nx.selfloop_edges(G))."
 )
-"""What NetworkX says of core numbers."""
+"""The message of NetworkX for graphs with self-loops."""
 
 
 def betweenness_centrality(
@@ -129,13 +129,13 @@ def harmonic_centrality(
 
 
 def _harmonic(G: GravelGraph, vertices: NDArray[numpy.int64]) -> NDArray[numpy.float64]:
-    """Add the reciprocals of a level at once, which rounds otherwise than one by one."""
+    """Return sums of reciprocals by level, which round otherwise than sums of single terms."""
     found: NDArray[numpy.float64] = _sums(G, vertices).reciprocal
     return found
 
 
 def _sums(G: GravelGraph, vertices: NDArray[numpy.int64]) -> Aggregates:
-    """Search from all others to vertices, for one thread at a time: all cores or the GPU do."""
+    """Search against the arcs from vertices, on all cores or on the GPU, one thread at a time."""
     with G.lock:
         rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
         return aggregate(*rows, vertices, symmetric=not G.directed)

@@ -1,4 +1,4 @@
-"""Where searches run: `nx.config.backends.gravel.device` is "auto", "cpu" or "cuda".
+"""The device of searches: `nx.config.backends.gravel.device` is "auto", "cpu" or "cuda".
 
 With "cuda" all that gravel has for a GPU runs there. With "auto" many searches at once do, where one is there
 and they are work enough. Results whose order NetworkX defines are found on the CPU in any case.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gravel.networkx.graph import GravelGraph
 
 GPU_FROM = 10**11
-"""Searches times the sum of nodes and arcs from which on "auto" takes a GPU.
+"""Smallest product of searches and the sum of nodes and arcs for which "auto" takes a GPU.
 
 On 16 cores, the closeness of 100,000 nodes (9e10) takes 1.4 s. On an H200 it takes 0.2 s, after 1.0 s in
 which the GPU is made ready: `python -m tests.benchmarks.networkx --part gpu --sizes 3000 30000 100000`.

@@ -1,4 +1,4 @@
-"""Eccentricities and what follows from them, with the exceptions of NetworkX."""
+"""Eccentricities and measures derived from them, with the exceptions of NetworkX."""
 
 from __future__ import annotations
 

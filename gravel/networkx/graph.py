@@ -1,4 +1,4 @@
-"""The graph that the backend's functions search: rows, and the nodes that they stand for."""
+"""The graph that the backend's functions search: rows, and the node of each vertex."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gravel.networkx.weights import Weights, weights_of
 
 
 class GravelGraph:
-    """What `convert_from_nx` makes of a NetworkX graph. It never changes, and many threads may ask it.
+    """A converted NetworkX graph. It never changes, and any number of threads may use it.
 
     `forward` and `backward` are the rows of successors and of predecessors, the same for an undirected graph.
     `weights` has the edge attributes that were converted, and no others are known.

@@ -1,4 +1,4 @@
-"""What NetworkX reads about the backend while it is imported; nothing but this table is loaded for it."""
+"""The table of functions that NetworkX reads at its import; it imports nothing else of gravel."""
 
 from __future__ import annotations
 
@@ -111,15 +111,15 @@ NOTES = {
     "harmonic_centrality": "Without `distance`.",
     "edge_betweenness_centrality": "Without `weight`, and for graphs without parallel edges.",
 }
-"""What a function does not take; NetworkX runs it then."""
+"""Calls that a function does not take, and that NetworkX runs itself."""
 
 
 DEVICES = ("auto", "cpu", "cuda")
-"""What `nx.config.backends.gravel.device` can be."""
+"""Values of `nx.config.backends.gravel.device`."""
 
 
 def get_info() -> dict[str, Any]:
-    """Return what `networkx.backend_info` asks for."""
+    """Return the table for the entry point `networkx.backend_info`."""
     return {
         "backend_name": "gravel",
         "project": "gravel",

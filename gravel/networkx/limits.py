@@ -1,4 +1,4 @@
-"""Which calls the backend takes: `can_run` by the arguments, `should_run` by the size of the graph."""
+"""The calls that the backend takes: `can_run` by the arguments, `should_run` by the size of the graph."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ PAIRS = frozenset(
         "has_path",
     }
 )
-"""Functions that look for one path."""
+"""Functions that find one path."""
 
 CROSSOVER = {"all_pairs": 30, "converted": 200, "search": 1000, "pair": 2000}
 """Nodes from which on a call goes to gravel: a search from every node, one on a graph that is converted, one

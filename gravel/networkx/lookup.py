@@ -1,4 +1,4 @@
-"""What the functions ask first: the version of NetworkX, the vertex of a node, the depth of a search."""
+"""Arguments of functions: the vertices of nodes, and the depth of a search."""
 
 from __future__ import annotations
 

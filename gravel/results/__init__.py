@@ -1,1 +1,1 @@
-"""What searches, measures and runs find, under the ids that the caller's data has."""
+"""Results of searches, measures and runs, under the caller's ids."""

@@ -1,12 +1,12 @@
-"""One label for each vertex, under the ids that the caller's data has."""
+"""Labels of all vertices, under the caller's ids."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from gravel.errors import tell_of_memory
 from gravel.kernels.arrays import on_host
-from gravel.memory import tell_of_memory
 
 if TYPE_CHECKING:
     import pandas
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = 6
-"""Values that a label shows of itself at a prompt."""
+"""Number of values that `repr` shows."""
 
 
 class Labels:
@@ -76,7 +76,7 @@ class Labels:
         return self._ids.take(host) if self._vertices else pyarrow.array(host)
 
     def to_pandas(self) -> pandas.Series[Any]:
-        """Return the values as a pandas Series, whose index are the vertices' ids."""
+        """Return the values as a pandas Series indexed by the vertices' ids."""
         import numpy
 
         values = as_series(self.to_arrow())

@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: a table of facts and a small picture, both of plain HTML and SVG."""
+"""The display of a result in a notebook: a table of facts in HTML, and a bar chart in SVG."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 WIDTH, HEIGHT, GAP = 360, 80, 2
 MAX_BARS = 60
-"""Levels that are drawn one by one; of a deeper search neighbouring levels share a bar."""
+"""Upper bound of bars; in a deeper search neighbouring levels share one."""
 
 
 def table(title: str, facts: Mapping[str, Any]) -> str:

@@ -9,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.graphs.graph import Graph
-from gravel.graphs.stored import ids_of, in_memory
-from gravel.memory import refuse, this_machine
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.core.names import nearest
 from gravel.pipeline.store.cache import Cache
@@ -103,6 +100,10 @@ class Run(Mapping[str, Any]):
             measured = self._open(run, outputs["Measurement"]) if "Measurement" in outputs else None
             return _traversal(first, measured, self._ids(run))
         if kind in ("Graph", "Ordering", "CompressedGraph") and getattr(first, "subgraphs", None) is None:
+            from gravel.graphs.graph import Graph
+            from gravel.graphs.stored import in_memory
+            from gravel.memory import refuse, this_machine
+
             size = Cache(self._root).describe(outputs[kind]).bytes
             refuse(f"the graph of {run.key}", size, this_machine(), None, "Use a machine with more memory")
             return Graph(in_memory(first), self._ids(run), machine=this_machine())
@@ -127,7 +128,9 @@ class Run(Mapping[str, Any]):
             ) from error
 
     def _ids(self, run: StageRun) -> Ids:
-        """Find the ids that a run's vertices have, with the nearest stage that knows them."""
+        """Return the ids of a run's vertices, from the nearest stage above it that has them."""
+        from gravel.graphs.stored import ids_of
+
         for one in [run, *self._plan.lineage(run.key)]:
             if "VertexIds" in one.stage.outputs:
                 return ids_of(self._open(one, self._outputs(one)["VertexIds"]))
@@ -135,7 +138,7 @@ class Run(Mapping[str, Any]):
 
 
 class RunFailed(GravelError):
-    """A stage or a verification failed, or the run was interrupted; `run` is what became of it."""
+    """A stage or a verification failed, or the run was interrupted; `run` is its record and results."""
 
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)
@@ -147,12 +150,12 @@ def _axes(runs: list[StageRun]) -> list[str]:
 
 
 def as_yaml(value: object) -> str:
-    """Write a value as the command line would give it: YAML, of which JSON is a part."""
+    """Write a value as on the command line: as YAML, which includes JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _labels(found: Any, row: int) -> tuple[Any, Any]:
-    """Read the labels of one search; None for those that it does not have."""
+    """Read the distances and predecessors of one search; None for those that it lacks."""
     import numpy
 
     distance, predecessor = (

@@ -1,4 +1,4 @@
-"""What searches find: labels of one source, or shortest paths of pairs."""
+"""Results of searches: labels of one source, or shortest paths of pairs."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Search(FromOneSource):
 
     @property
     def notes(self) -> list[str]:
-        """What else there is to know of how the graph was searched."""
+        """Further remarks on how the graph was searched."""
         return list(self._record.get("notes", []))
 
     @property

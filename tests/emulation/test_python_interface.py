@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.conversion import arrays, arrow, cupy
+from gravel.conversion import arrow, cupy, edges
 from gravel.conversion.ids import Integers
 from gravel.graphs.prepared import PreparedSearch
 from gravel.stages.edge_columns import NOT_ASKED
@@ -24,7 +24,7 @@ def test_ids_are_numbered_as_on_the_host(dtype: Any, first: int, step: int) -> N
     random = numpy.random.default_rng(step)
     ends = [(random.integers(0, 300, 2000) * step + first).astype(dtype) for _ in range(2)]
     there = [on_device(each) for each in ends]
-    converted = arrays.from_arrays(tuple(there))
+    converted = edges.from_arrays(tuple(there))
     expected = number_integers(ends)
     for found, wanted, given, kept in zip(
         (converted.source, converted.target), expected.columns, there, ends, strict=True
@@ -64,7 +64,7 @@ def test_ids_are_copied_as_narrow_as_they_are(high: int, dtype: Any, monkeypatch
     copied = []
     copy = cupy._unsigned_copy
     monkeypatch.setattr(cupy, "_unsigned_copy", lambda *given: copied.append(copy(*given)) or copied[-1])
-    converted = arrays.from_arrays((on_device(numpy.array([1, 2])), on_device(numpy.array([2, high]))))
+    converted = edges.from_arrays((on_device(numpy.array([1, 2])), on_device(numpy.array([2, high]))))
     assert converted.ids.take(numpy.arange(3)).to_pylist() == [1, 2, high]
     assert [each.dtype for each in copied] == [dtype, dtype]
 
@@ -72,11 +72,11 @@ def test_ids_are_copied_as_narrow_as_they_are(high: int, dtype: Any, monkeypatch
 def test_what_is_no_edge_list_there() -> None:
     ends = on_device(numpy.array([1, 2]))
     with pytest.raises(ValueError, match="sources are not on the GPU"):
-        arrays.from_arrays((numpy.array([1, 2]), ends))
+        edges.from_arrays((numpy.array([1, 2]), ends))
     with pytest.raises(TypeError, match="targets are float64"):
-        arrays.from_arrays((ends, on_device(numpy.array([1.0, 2.0]))))
+        edges.from_arrays((ends, on_device(numpy.array([1.0, 2.0]))))
     with pytest.raises(ValueError, match="vertex id -1 is negative"):
-        arrays.from_arrays((ends, on_device(numpy.array([1, -1]))))
+        edges.from_arrays((ends, on_device(numpy.array([1, -1]))))
     assert cupy.from_device(on_device(numpy.array([], int)), on_device(numpy.array([], int))).ids.count == 0
 
 

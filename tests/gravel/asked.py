@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import random
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -20,6 +22,8 @@ ROOT = str(Path(gravel.__file__).parent)
 
 NOT_ASKED = {"info", "load"}
 """Public names of a graph that search nothing."""
+
+THREADS = 8
 
 Question = Callable[[gravel.Graph], Any]
 
@@ -112,6 +116,16 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, numpy.ndarray):
         return one.dtype == other.dtype and numpy.array_equal(one, other, equal_nan=one.dtype.kind == "f")
     return type(one) is type(other) and bool(one == other)
+
+
+def answered(graph: Any, questions: dict[Any, Question], times: int) -> list[Any]:
+    """Ask in a random order from many threads; returns which answers are others than those of one thread."""
+    answers = {name: question(graph) for name, question in questions.items()}
+    names = [name for name in questions for _ in range(times)]
+    random.Random(1).shuffle(names)
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = pool.map(lambda name: questions[name](graph), names)
+        return [name for name, each in zip(names, found, strict=True) if not same(each, answers[name])]
 
 
 class Steps:

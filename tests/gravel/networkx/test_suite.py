@@ -23,7 +23,7 @@ def test_the_tests_of_the_functions_that_gravel_has_pass():
 def test_all_tests_of_networkx_pass():
     counts = run_suite(ALL, timeout=1700)
     assert not counts["failed"], counts["end"]
-    # No test of NetworkX calls it without a function for the neighbours; test_as_networkx.py does.
+    # No test of NetworkX calls it without a function for the neighbours; test_networkx.py does.
     assert [name for name, tests in counts["tests"].items() if not tests] == ["generic_bfs_edges"]
 
 

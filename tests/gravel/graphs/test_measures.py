@@ -9,8 +9,8 @@ import networkx
 import pytest
 
 import gravel
+from tests.gravel.graphs.test_graph import ARRANGED
 from tests.gravel.samples import random_edges
-from tests.gravel.test_graph import ARRANGED
 
 ENDS = random_edges(seed=5, vertices=700, edges=800)
 

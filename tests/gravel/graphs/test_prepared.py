@@ -1,32 +1,15 @@
 """A graph that several threads ask, and several graphs at once."""
 
-import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from importlib.metadata import entry_points
 
-import networkx
 import pytest
 
 import gravel
 from gravel.graphs import paths, prepared
-from gravel.networkx.backend import backend
-from tests.gravel.asked import ON_CPU, QUESTIONS, columns, lengths, same, skewed
-
-THREADS = 8
+from tests.gravel.asked import ON_CPU, QUESTIONS, THREADS, answered, columns, lengths, same, skewed
 
 ALL = {name: each for name, each in (QUESTIONS | ON_CPU).items() if name not in ("save", "edge_betweenness")}
-
-
-def answered(graph, questions, times):
-    """Ask in a random order from many threads; returns which answers are others than those of one thread."""
-    answers = {name: question(graph) for name, question in questions.items()}
-    names = [name for name in questions for _ in range(times)]
-    random.Random(1).shuffle(names)
-    with ThreadPoolExecutor(THREADS) as pool:
-        found = pool.map(lambda name: questions[name](graph), names)
-        return [name for name, each in zip(names, found, strict=True) if not same(each, answers[name])]
 
 
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
@@ -121,64 +104,6 @@ def test_a_question_in_the_middle_of_another():
     assert same([columns(found)], [expected[0]])
     assert inside
     assert all(same([*each], [*expected[1:]]) for each in inside)
-
-
-with_backend = pytest.mark.skipif(
-    not entry_points(group="networkx.backends", name="gravel"), reason="NetworkX finds no backend of gravel"
-)
-
-NETWORKX = {
-    "dijkstra": lambda g: networkx.single_source_dijkstra_path_length(g, 3, backend="gravel"),
-    "bfs": lambda g: networkx.single_source_shortest_path_length(g, 3, backend="gravel"),
-    "path": lambda g: networkx.shortest_path(g, 3, 77, weight="weight", backend="gravel"),
-    "closeness": lambda g: networkx.closeness_centrality(g, backend="gravel"),
-    "betweenness": lambda g: networkx.betweenness_centrality(g, 20, seed=1, backend="gravel"),
-    "harmonic": lambda g: networkx.harmonic_centrality(g, sources=[1, 2, 3], backend="gravel"),
-    "components": lambda g: list(networkx.connected_components(g, backend="gravel")),
-    "eccentricity": lambda g: networkx.eccentricity(g, backend="gravel"),
-    "mean": lambda g: networkx.average_shortest_path_length(g, backend="gravel"),
-    "all pairs": lambda g: dict(
-        networkx.all_pairs_dijkstra_path_length(g.subgraph(range(20)).copy(), backend="gravel")
-    ),
-    "core": lambda g: networkx.core_number(g, backend="gravel"),
-}
-
-
-@with_backend
-def test_functions_of_networkx():
-    given = given_to_networkx()
-    questions = {name: partial(with_config, each) for name, each in NETWORKX.items()}
-    assert answered(given, questions, 6) == []
-    converted = backend.convert_from_nx(given, {"weight": 1})
-    del questions["all pairs"]
-    assert answered(converted, questions, 6) == []
-
-
-@pytest.mark.gpu
-@with_backend
-def test_functions_of_networkx_on_a_gpu():
-    def question(each):
-        def asked(graph):
-            with networkx.config.backends.gravel(device="cuda"):
-                return with_config(each, graph)
-
-        return asked
-
-    assert answered(given_to_networkx(), {name: question(each) for name, each in NETWORKX.items()}, 4) == []
-
-
-def with_config(question, given):
-    """Ask without NetworkX's warning; the settings of a thread are its own."""
-    with networkx.config(warnings_to_ignore={"cache"}):
-        return question(given)
-
-
-def given_to_networkx():
-    given = networkx.connected_watts_strogatz_graph(150, 6, 0.3, seed=2)
-    dice = random.Random(3)
-    for _, _, edge in given.edges(data=True):
-        edge["weight"] = dice.choice([0.0, -0.0, 0.5, 1.25])
-    return given
 
 
 def test_ids_that_threads_look_up_for_the_first_time():

@@ -1,13 +1,16 @@
-"""Every function returns what NetworkX returns, in its order, and raises what NetworkX raises."""
+"""Every function returns, in its order, and raises what NetworkX does, whichever thread calls it."""
 
 import random
+from functools import partial
 
 import networkx as nx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gravel.networkx.backend import backend
 from gravel.networkx.info import MODULE_OF
+from tests.gravel.asked import answered
 from tests.gravel.networkx.graphs import KINDS, NAMES, calls, connected, graph, outcome, same
 
 
@@ -88,3 +91,55 @@ def test_components_of_many_nodes():
     made = nx.Graph([chosen.sample(range(60_000), 2) for _ in range(20_000)])
     found, expected = (outcome("connected_components", made, (), {}, way) for way in ("gravel", "networkx"))
     assert found == expected
+
+
+NETWORKX = {
+    "dijkstra": lambda g: nx.single_source_dijkstra_path_length(g, 3, backend="gravel"),
+    "bfs": lambda g: nx.single_source_shortest_path_length(g, 3, backend="gravel"),
+    "path": lambda g: nx.shortest_path(g, 3, 77, weight="weight", backend="gravel"),
+    "closeness": lambda g: nx.closeness_centrality(g, backend="gravel"),
+    "betweenness": lambda g: nx.betweenness_centrality(g, 20, seed=1, backend="gravel"),
+    "harmonic": lambda g: nx.harmonic_centrality(g, sources=[1, 2, 3], backend="gravel"),
+    "components": lambda g: list(nx.connected_components(g, backend="gravel")),
+    "eccentricity": lambda g: nx.eccentricity(g, backend="gravel"),
+    "mean": lambda g: nx.average_shortest_path_length(g, backend="gravel"),
+    "all pairs": lambda g: dict(
+        nx.all_pairs_dijkstra_path_length(g.subgraph(range(20)).copy(), backend="gravel")
+    ),
+    "core": lambda g: nx.core_number(g, backend="gravel"),
+}
+
+
+def test_threads_at_once():
+    given = given_to_networkx()
+    questions = {name: partial(with_config, each) for name, each in NETWORKX.items()}
+    assert answered(given, questions, 6) == []
+    converted = backend.convert_from_nx(given, {"weight": 1})
+    del questions["all pairs"]
+    assert answered(converted, questions, 6) == []
+
+
+@pytest.mark.gpu
+def test_threads_at_once_on_a_gpu():
+    def question(each):
+        def asked(graph):
+            with nx.config.backends.gravel(device="cuda"):
+                return with_config(each, graph)
+
+        return asked
+
+    assert answered(given_to_networkx(), {name: question(each) for name, each in NETWORKX.items()}, 4) == []
+
+
+def with_config(question, given):
+    """Ask without NetworkX's warning; the settings of a thread are its own."""
+    with nx.config(warnings_to_ignore={"cache"}):
+        return question(given)
+
+
+def given_to_networkx():
+    given = nx.connected_watts_strogatz_graph(150, 6, 0.3, seed=2)
+    dice = random.Random(3)
+    for _, _, edge in given.edges(data=True):
+        edge["weight"] = dice.choice([0.0, -0.0, 0.5, 1.25])
+    return given

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import gravel
-from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.progress.events import Event
-from gravel.running import NotebookDisplay, display_for, in_notebook
 
 WORKFLOW = """
 workflow: w
@@ -91,52 +86,3 @@ def test_a_result_that_is_gone(run, tmp_path):
     shutil.rmtree(tmp_path / "cache" / "artifacts")
     with pytest.raises(ValueError, match=r"one is not in the cache.*keep=\['one'\]"):
         again["one"]
-
-
-def test_progress_is_shown_where_somebody_waits(monkeypatch, capsys):
-    assert display_for(False) is None
-    assert display_for(None) is None
-    assert display_for(True) is not None
-    assert not in_notebook()
-    shell = SimpleNamespace(kernel=object())
-    shown = []
-    handle = SimpleNamespace(update=lambda data, raw: shown.append(data["text/plain"]))
-    display = SimpleNamespace(display=lambda data, raw, display_id: handle)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-    display = display_for(None)
-    assert isinstance(display, NotebookDisplay)
-    display.handle(Event("run_started", {"run": "r", "workflow": "w", "stages": 2, "folder": "f"}))
-    display.handle(Event("stage_cached", {"stage": "edges"}))
-    display.handle(Event("stage_started", {"stage": "bfs"}))
-    display.handle(Event("stage_progress", {"stage": "bfs", "done": 1, "total": 4}))
-    display.tick()
-    assert shown[-1] == "1 of 2 stage runs done; bfs 25%"
-    display.handle(Event("note", {"message": "the file changed"}))
-    display.handle(Event("stage_finished", {"stage": "bfs"}))
-    display.close()
-    assert shown[-1] == "2 of 2 stage runs done\nthe file changed"
-    assert capsys.readouterr().out == ""
-
-
-def test_a_file_of_data_is_searched_by_the_default_workflow(tmp_path):
-    (tmp_path / "edges.txt").write_text("ann bob\nbob cy\ndan ed\n")
-    options = {"cache": tmp_path / "cache", "cluster": "inline"}
-    run = gravel.run(tmp_path / "edges.txt", sources="bob", **options)
-    [search] = [each for each in (run[name] for name in run) if isinstance(each, gravel.Search)]
-    assert (search.source, search.levels) == ("bob", [1, 2])
-    run = gravel.run(tmp_path / "edges.txt", sources=["ann", "ed"], **options)
-    [searches] = [each for each in (run[name] for name in run) if isinstance(each, list)]
-    assert [each.levels for each in searches] == [[1, 1, 1], [1, 1]]
-    (tmp_path / "w.yaml").write_text(WORKFLOW)
-    with pytest.raises(RequestError, match=r"w\.yaml is a workflow"):
-        gravel.run(tmp_path / "w.yaml", sources="ann", **options)
-
-
-def test_ids_with_commas_are_sources(tmp_path):
-    (tmp_path / "edges.csv").write_text('source,target\n"a, b",c\nc,"d ""e"""\n')
-    run = gravel.run(
-        tmp_path / "edges.csv", sources=["a, b", 'd "e"'], cache=tmp_path / "cache", cluster="inline"
-    )
-    [searches] = [each for each in (run[name] for name in run) if isinstance(each, list)]
-    assert [each.source for each in searches] == ["a, b", 'd "e"']

@@ -15,8 +15,8 @@ from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.average import _student, mean_distance
 from gravel.kernels.layouts.layout import columns_as_rows
 from gravel.stages.measuring.rows import SearchedRows
-from tests.gravel.test_graph import ARRANGED
-from tests.gravel.test_measures import ENDS, NX
+from tests.gravel.graphs.test_graph import ARRANGED
+from tests.gravel.graphs.test_measures import ENDS, NX
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_many_at_once_are_searched_from_where_there_is_room(graph, monkeypatch):
         called.append(name)
         return SearchedRows(found, getattr(stored, "permutation", None), room)
 
-    monkeypatch.setattr("gravel.graphs.distances.searched_rows", rows)
+    monkeypatch.setattr("gravel.graphs.measured_rows.searched_rows", rows)
     monkeypatch.setattr(gravel.Graph, "bfs", lambda *asked, **more: pytest.fail("searched one by one"))
     room = 1 << 30
     for arranged in (graph, graph.reorder("random")):
