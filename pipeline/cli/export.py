@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ from gravel.pipeline.plan.builder import select
 from gravel.pipeline.plan.model import CACHED
 from gravel.pipeline.progress.terminal import make_display
 from gravel.pipeline.records.past_runs import last_failed_recipes
-from gravel.pipeline.records.record import EXPORT
+from gravel.pipeline.records.record import DONE, EXPORT
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
 
@@ -139,16 +138,14 @@ def _results(
     from gravel.pipeline.scheduler.options import RunOptions
 
     display = make_display(quiet=not sys.stderr.isatty())
-    options = RunOptions(cache_root=cache.root, display=display, kind=EXPORT, **machine)
-    outcome = execute(select(plan, only=left), replace(options, trust_remote=cache.acceptance.trust_remote))
+    trust = cache.acceptance.trust_remote
+    options = RunOptions(cache_root=cache.root, display=display, trust_remote=trust, kind=EXPORT, **machine)
+    outcome = execute(select(plan, only=left), options)
     for stage in outcome.record["stages"]:
         if stage["error"]:
             echo(f"{stage['key']}: {stage['error']}", err=True)
     there = {stage["key"]: stage["outputs"] for stage in outcome.record["stages"] if stage["state"] in DONE}
     return there, max(outcome.exit_code, int(bool(lost)))
-
-
-DONE = ("computed", "cached")
 
 
 def _write(wanted: Sequence[Table], cache: Cache, results: Results) -> int:

@@ -21,6 +21,7 @@ from gravel.pipeline.cli.options import (
     trust_option,
 )
 from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.records.record import DONE
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
@@ -192,9 +193,6 @@ def _say_what_went_wrong(outcome: RunOutcome, plan: Plan, data: str | None) -> N
     if outcome.state == "interrupted":
         kept = sum(stage["state"] in DONE for stage in stages)
         echo(f"interrupted: {kept} of {len(stages)} results are kept; the same command goes on", err=True)
-
-
-DONE = ("computed", "cached")
 
 
 def _answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Iterator[str]:

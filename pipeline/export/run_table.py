@@ -31,8 +31,6 @@ FIGURES = {
 """Key figures: `reached` and `milliseconds` are medians of the searches, `gteps` is the rate of all of them
 (distinct edges), `largest` counts the vertices of the largest component."""
 
-ENDING = ".npz"
-
 
 def run_rows(record: Mapping[str, Json], cache: Cache) -> list[dict[str, Json]]:
     """Return a row for each stage run of a run's record; a figure that a result has not is None."""
@@ -108,7 +106,7 @@ def write_run_table(rows: Sequence[Mapping[str, Json]], path: Path) -> bool:
 
     Raises RequestError for another ending, and as `write_file` does.
     """
-    if path.suffix == ENDING:
+    if path.suffix == ".npz":
         hint = "end the name in .csv or .parquet"
         raise RequestError("the table of a run has texts and gaps, which npz has not", hint=hint)
     numbers = {**FIGURES, "seconds": "float64", "bytes": "int64"}

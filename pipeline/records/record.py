@@ -51,6 +51,9 @@ def is_newer(record: Mapping[str, Json]) -> bool:
     return isinstance(stated, int) and stated > FORMAT
 
 
+DONE = ("computed", "cached")
+"""States of stage runs that have a result."""
+
 LOG_INTERVAL = 0.5
 """Seconds for which a change may wait for others before it is in the log."""
 

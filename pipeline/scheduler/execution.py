@@ -18,7 +18,7 @@ from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.plan.model import without_unable
 from gravel.pipeline.progress.events import QuietDisplay
 from gravel.pipeline.records.past_runs import last_report, list_runs, still_runs
-from gravel.pipeline.records.record import EXPORT, RUN, Outline, RunRecord
+from gravel.pipeline.records.record import DONE, EXPORT, RUN, Outline, RunRecord
 from gravel.pipeline.scheduler.data_sets import data_set_rows, gone, last_data_sets, new_and_gone
 from gravel.pipeline.scheduler.machine import decide, without_workers
 from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
@@ -264,7 +264,7 @@ def _write_files(run: Run, files: Sequence[Table], state: str) -> str:
 
     def outputs(key: str) -> Sequence[str]:
         stage = record.stages[key]
-        return stage.outputs if stage.state in ("computed", "cached") else ()
+        return stage.outputs if stage.state in DONE else ()
 
     for table in files:
         there, missing = table.split(outputs)
