@@ -58,7 +58,7 @@ def computed(gravel: Gravel, *words: str) -> list[str]:
 def distances(gravel: Gravel, place: Path) -> dict[int, int]:
     gravel.export("bfs", place / "bfs.csv")
     with (place / "bfs.csv").open() as file:
-        return {int(row["vertex"]): int(row["distance"]) for row in csv.DictReader(file)}
+        return {int(row["vertex"]): int(row["distance"] or -1) for row in csv.DictReader(file)}
 
 
 def test_two_formats_of_one_graph_share_what_follows(place: Path):

@@ -112,6 +112,7 @@ class Full:
 def test_a_run_goes_on_unseen_when_its_events_cannot_be_written() -> None:
     events = RunEvents.__new__(RunEvents)
     events._display = JsonDisplay(Full())  # type: ignore[arg-type]
+    events._data_sets = {}
     events.emit("note", message="a")
     assert isinstance(events._display, QuietDisplay)
     events.emit("note", message="b")
