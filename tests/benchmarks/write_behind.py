@@ -30,7 +30,7 @@ from gravel.pipeline.store import sink
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.committer import Disk
 from gravel.pipeline.store.identity import identify
-from gravel.pipeline.workers.protocol import Written
+from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Ordering, Partition, Traversal
@@ -100,15 +100,24 @@ def write(root: Path, made: list[Artifact], ids: list[str]) -> tuple[float, floa
     cache, disk = Cache(root), Disk(root)
     behind, done, told = WriteBehind(), threading.Semaphore(0), list[Written]()
 
-    def tell(written: Written) -> None:
-        told.append(written)
-        done.release()
+    def tell(written: Readable | Written) -> None:
+        if isinstance(written, Written):
+            told.append(written)
+            done.release()
 
     began, processors = time.perf_counter(), time.process_time()
     with cache.lease("run"):
         for artifact, name in zip(made, ids, strict=True):
             task = SimpleNamespace(
-                key=name, attempt=1, cache=cache, run="run", host=os.uname().nodename, profile=False
+                key=name,
+                attempt=1,
+                cache=cache,
+                run="run",
+                host=os.uname().nodename,
+                profile=False,
+                keep=True,
+                stage=SimpleNamespace(origin=None),
+                log=None,
             )
             behind.add(task, (artifact,), (name,), tell)  # type: ignore[arg-type]
         for _ in made:
