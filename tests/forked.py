@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import json
 import os
 import runpy
@@ -116,13 +117,12 @@ def _wait_for_what_ended() -> None:
 
 def _load() -> None:
     """Load what most processes of tests load, and let Numba compile something."""
-    import click  # noqa: F401
-    import jinja2  # noqa: F401
     import numba
     import numpy
-    import pydantic  # noqa: F401
-    import ruamel.yaml  # noqa: F401
 
+    for name in ("click", "jinja2", "pydantic", "ruamel.yaml"):
+        with contextlib.suppress(ModuleNotFoundError):  # it is where PYTHONPATH of the fork says
+            importlib.import_module(name)
     numba.njit(lambda values: values.sum())(numpy.arange(3))
 
 
