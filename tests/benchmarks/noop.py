@@ -30,11 +30,8 @@ COMMANDS = {
 }
 """What is asked of each program; a plan is what it would do now."""
 
-FIRST = {
-    "gravel": ("run chain.yaml",) * 3 + ("plan chain.yaml",) * 2,
-    "dvc": ("init -q --no-scm", "repro -q"),
-}
-"""What comes before; gravel freezes the plan of a run that found everything cached."""
+FIRST = {"dvc": ("init -q --no-scm", "repro -q")}
+"""What comes before, where that is not the no-op's own command."""
 
 Times = tuple[float, float]
 

@@ -2,12 +2,11 @@
 
     python -m tests.benchmarks.store [--scale 24] [--folder FOLDER ...]
 
-The arrays are the columns of a random graph of 2^scale vertices and 16 arcs each, scrambled (zstd saves
-little) and sorted within rows (it saves more), its offsets, and distances (which shrink to a tenth). For
-each folder (name one on the disk and one on tmpfs) and array it prints GB/s of the array's own bytes:
-written, with the wait for the disk; read from the page cache; and read cold where the cache can be dropped.
-`plain` writes the same bytes to one file and waits for it; `zarr` stores the array with Zarr's own writer
-and reads it with Zarr.
+The arrays are the columns of a random graph of 2^scale vertices and 16 arcs each, scrambled and sorted within
+rows, its offsets, and distances. For each folder (name one on the disk and one on tmpfs) and array it prints
+GB/s of the array's own bytes: written, with the wait for the disk; read from the page cache; and read cold
+where the cache can be dropped. `plain` writes the same bytes to one file and waits for it; `zarr` stores the
+array with Zarr's own writer and reads it with Zarr.
 """
 
 from __future__ import annotations
