@@ -154,8 +154,8 @@ def refuse_what_cannot_fit(
     """
     refused = [
         Problem(
-            f"this run cannot fit its own parameters: {key}: {need.refusal}",
-            "change the parameters that are named; see docs/troubleshooting.md#does-not-fit",
+            f"{key} cannot run: {need.refusal}",
+            "change the parameters that are named",
             (locations or {}).get(key),
         )
         for key, need in needs.items()
