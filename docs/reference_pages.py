@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 
 from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
-from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order
+from gravel.pipeline.cli.stages import default_text, field_type, in_pipeline_order
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gravel.pipeline.cli.completions import runs
+from gravel.pipeline.cli.completion import runs
 from gravel.pipeline.cli.options import cache_option, open_cache
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.past_runs import find_run

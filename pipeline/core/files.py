@@ -22,6 +22,13 @@ def config_folder() -> Path:
     return root / "gravel"
 
 
+def make_config_folder() -> Path:
+    """Return the configuration folder, which is made for this user alone if there is none."""
+    folder = config_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
 IN_MEMORY = ("tmpfs", "ramfs")
 
 

@@ -13,12 +13,12 @@ from gravel.pipeline.gc.leftovers import Leaving, leavings
 from gravel.pipeline.records.event_log import LOG, follow, is_record, read_log
 from gravel.pipeline.records.past_runs import still_runs
 from gravel.pipeline.records.record import is_newer
-from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.descriptors import what_is
 from gravel.pipeline.store.folder import DATA, LEASES, RUN_RECORD, RUNS, artifact_path, data_path, run_path
 from gravel.pipeline.store.leases import holder, retire
 from gravel.pipeline.store.selection import artifacts, recipes
 from gravel.pipeline.store.sharing import is_own
+from gravel.pipeline.store.signatures import RECIPE_FOLDERS
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache

@@ -13,10 +13,10 @@ from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.progress.tables import severity
 from gravel.pipeline.records.past_runs import reading_notes
+from gravel.pipeline.records.record import DONE
 from gravel.pipeline.report.figures import PARTS, checked
 from gravel.pipeline.report.links import counts_of, log_address, makers, page_path, put, relatives
 from gravel.pipeline.report.parts import (
-    DONE,
     KEY,
     headline,
     note_verified_runs,

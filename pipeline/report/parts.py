@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.drawing import draw_svg, gathered
 from gravel.pipeline.records.profile import OTHER, Profile, WholeRun, profiles, whole_run
+from gravel.pipeline.records.record import DONE
 from gravel.stages.charts import Axis, Rows, RowSeries, figure
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 Json = Any
 
-DONE = ("computed", "cached")
 UNCHECKED = "not verified"
 
 MAX_NAMED = 3

@@ -2,7 +2,7 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
-`gravel.pipeline.store.acceptance`), `downloads/` (`gravel.pipeline.datasets.downloads`), `runs/<run>/`,
+`gravel.pipeline.store.signatures`), `downloads/` (`gravel.pipeline.datasets.downloads`), `runs/<run>/`,
 `unfinished/` (`gravel.pipeline.store.checkpoints`), and memos that are safe to delete: `digests/`,
 `resolved/`, `exported/`. Other rooms name them by the constants and functions here.
 
@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import Draft, LocalFiles
 from gravel.pipeline.store.leases import lock, retire
@@ -37,6 +36,7 @@ from gravel.pipeline.store.records import (
     seal,
     unseal,
 )
+from gravel.pipeline.store.signatures import RECIPES, UNTRUSTED, Acceptance, check_signature
 
 T = TypeVar("T")
 
@@ -161,8 +161,6 @@ class CacheFolder:
 
     def check_recipe(self, folder: str, digest: str) -> str | None:
         """Say what is wrong with a recipe's record or its signature, after setting it aside, or None."""
-        from gravel.pipeline.store.signatures import check_signature
-
         found = self._recipe(folder, digest)
         if found is None:
             return "the recipe's record cannot be read"

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import gravel.stages.artifacts  # noqa: F401 (defines the kinds)
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.identity import WrongContent, check_id
 from gravel.pipeline.store.layout import ATTRIBUTE, GROUP, METADATA, fields_of
 from gravel.pipeline.store.records import ArtifactRecord, read_metadata
+from gravel.pipeline.store.signatures import RECIPE_FOLDERS
 from gravel.stages.artifact import Artifact
 
 if TYPE_CHECKING:

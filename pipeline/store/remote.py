@@ -23,7 +23,7 @@ from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRe
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
-    from gravel.pipeline.store.objects import Target
+    from gravel.pipeline.store.objects import Bucket
 
 
 PAUSE_SECONDS = 15.0
@@ -51,7 +51,7 @@ class Remote:
     def __init__(self, cache: CacheFolder, url: str) -> None:
         self.url = url
         self._cache = cache
-        self._target: Target | None = None
+        self._target: Bucket | None = None
         self._opening = threading.Lock()
         self._quiet_until = 0.0
         self._reported: set[str] = set()
@@ -102,7 +102,7 @@ class Remote:
         self._cache.adopt(digest, seal(trusted), trusted=True)
         return RecipeRecord.from_json(trusted)
 
-    def _recipe(self, digest: str, target: Target) -> bytes | None:
+    def _recipe(self, digest: str, target: Bucket) -> bytes | None:
         """Ask for a recipe; after many that the store did not have, look at the list of those that it has."""
         if self._missed >= MISSES and time.monotonic() > self._listed_until:
             self._listed = {name.removesuffix(".json") for name in target.names("recipes")}
@@ -113,7 +113,7 @@ class Remote:
         self._missed += text is None
         return text
 
-    def _fetch_record(self, artifact_id: str, target: Target) -> bool:
+    def _fetch_record(self, artifact_id: str, target: Bucket) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
         from gravel.pipeline.store.identity import check_id, with_true_extent
         from gravel.pipeline.store.layout import METADATA, attributes_in
@@ -328,17 +328,16 @@ class Remote:
                 f"{text}; going on with what is here" + (f" ({hint})" if hint is not None else "")
             )
 
-    def _reach(self, *, patient: bool = False) -> Target | None:
+    def _reach(self, *, patient: bool = False) -> Bucket | None:
         """Return the store, or None while it is left alone; `patient` asks it in any case."""
         if not patient and time.monotonic() < self._quiet_until:
             return None
         with self._opening:
             if self._target is None:
-                from gravel.pipeline.store.bucket import open_bucket
-                from gravel.pipeline.store.objects import RemoteError
+                from gravel.pipeline.store.objects import Bucket, RemoteError
 
                 try:
-                    self._target = open_bucket(self.url)
+                    self._target = Bucket(self.url)
                 except RequestError as error:
                     raise RemoteError(str(error), hint=error.problems[0].hint) from error
         return self._target

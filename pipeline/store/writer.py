@@ -172,7 +172,7 @@ class ArtifactWriter:
         if (stored := self._stored(expected)) is not None:
             for sink in sinks.values():
                 sink.abandon()  # what is being synced still has its file open
-            self._hand_over(sinks, stored)
+            self._point_arrays_at(sinks, stored)
             return Prepared(stored, is_new=False)
         self._write({name: array for name, array in arrays.items() if name not in sinks}, sinks)
         sinks = {name: sinks[name] for name in arrays}
@@ -202,7 +202,7 @@ class ArtifactWriter:
             used=time.time(),
             roots={name: content.root for name, content in contents.items()},
         )
-        self._hand_over(sinks, record)
+        self._point_arrays_at(sinks, record)
         self._unflushed.append((folder, list(sinks.values())))
         return Prepared(record)
 
@@ -247,7 +247,7 @@ class ArtifactWriter:
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
         return files
 
-    def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
+    def _point_arrays_at(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
         """Let the arrays that a stage may still hold read from where they lie now."""
         for name, sink in sinks.items():
             sink.array.become(open_array(record, name))

@@ -95,8 +95,9 @@ def test_those_of_other_recipes_and_what_is_no_record_are_not_asked(world, tmp_p
 
 def test_two_who_push_at_once_keep_both(world, tmp_path):
     from gravel.pipeline.store.cache import Cache
+    from gravel.pipeline.store.push_pull import Incoming
     from gravel.pipeline.store.selection import Moved, read_recipe
-    from gravel.pipeline.store.signing import Incoming, Signer
+    from gravel.pipeline.store.transfer import Signer
 
     place = Cache(tmp_path / "disk", lambda message: None)
     world.be("alice")

@@ -8,7 +8,7 @@ from typing import Any
 
 from blake3 import blake3
 
-from gravel.pipeline.store.bucket import open_bucket
+from gravel.pipeline.store.objects import Bucket
 from gravel.pipeline.store.records import seal, unseal
 from tests.pipeline.cli_case import loaded
 from tests.pipeline.store.trust_case import ALL, URL, World, keys_in, names, place, read, world
@@ -18,7 +18,7 @@ __all__ = ["place", "world"]
 
 def write(place: str, name: str, text: bytes) -> None:
     if place == URL:
-        open_bucket(place).put(name, text)
+        Bucket(place).put(name, text)
     else:
         (Path(place) / name).write_bytes(text)
 
