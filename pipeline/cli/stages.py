@@ -81,7 +81,8 @@ def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], .
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"
-        yield f"{indent}{click.style(name, fg='cyan')}: {field_type(info)} ({default})"
+        kind = type_text(info.annotation, *info.metadata)
+        yield f"{indent}{click.style(name, fg='cyan')}: {kind} ({default})"
         for line in (info.description or "").splitlines():
             yield f"{indent}    {line.strip()}"
         for inner in models_in(info.annotation):
@@ -159,11 +160,6 @@ def default_text(info: FieldInfo) -> str:
 
     value = info.get_default(call_default_factory=True, validated_data={})
     return to_text(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
-
-
-def field_type(info: FieldInfo) -> str:
-    """Write the type of a parameter as people read it."""
-    return type_text(info.annotation, *info.metadata)
 
 
 def type_text(annotation: Any, *metadata: Any) -> str:

@@ -47,6 +47,11 @@ def file_system(path: Path) -> str | None:
     return None if nearest is None else str(nearest.fstype)
 
 
+def existing(folder: Path) -> Path:
+    """Return a folder, or the nearest one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.exists())
+
+
 PRIVATE, GROUP, OTHERS_READ = 0o077, 0o007, 0o022
 
 _given: int | None = None

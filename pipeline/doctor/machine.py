@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.kernels.compiled.folder import VARIABLE, Folder, UnsafeFolder, folder_path
-from gravel.pipeline.core.files import IN_MEMORY, ROOT, file_system
+from gravel.pipeline.core.files import IN_MEMORY, ROOT, existing, file_system
 from gravel.pipeline.core.hardware import core_count, cpu_model
 from gravel.pipeline.core.memory import format_bytes, host_capacity, memory_limit
 from gravel.pipeline.schedule.times import local_zone
@@ -204,18 +204,18 @@ NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "lustre",
 
 def cache(root: Path) -> Iterator[Finding]:
     """Check the folder of the cache, or the nearest one above it that exists; leaves nothing behind."""
-    existing = next(folder for folder in (root, *root.parents) if folder.exists())
-    if not os.access(existing, os.W_OK):
+    there = existing(root)
+    if not os.access(there, os.W_OK):
         cure = "choose another with --cache or GRAVEL_CACHE"
         yield Finding("cache", "bad", f"{root} cannot be written", cure)
         return
-    usage, files = shutil.disk_usage(existing), os.statvfs(existing)
+    usage, files = shutil.disk_usage(there), os.statvfs(there)
     found = f"{root}, {format_bytes(usage.free)} free of {format_bytes(usage.total)}"
     tight = usage.free < LOW_DISK
     if files.f_files and files.f_favail < LOW_FILES:
         tight, found = True, f"{found}, room for {files.f_favail:,} more files"
     yield checked("cache", found, "gravel cache gc, or another disk with --cache" if tight else None)
-    kind = file_system(existing)
+    kind = file_system(there)
     if kind in IN_MEMORY:
         cure = "choose a disk with --cache unless that is what you want"
         yield Finding("cache disk", "note", f"{kind}: it takes memory and is gone with the machine", cure)
@@ -223,7 +223,7 @@ def cache(root: Path) -> Iterator[Finding]:
         cure = "a local disk is faster; gravel cache push and pull move results"
         yield Finding("cache disk", "note", f"{kind}: a network file system", cure)
     if usage.free > 4 * PROBE_BYTES:
-        with tempfile.TemporaryDirectory(dir=existing, prefix=".gravel-probe-") as folder:
+        with tempfile.TemporaryDirectory(dir=there, prefix=".gravel-probe-") as folder:
             yield cache_speed(Path(folder))
             yield from cache_locks(Path(folder))
             yield from cache_clock(Path(folder))

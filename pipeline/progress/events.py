@@ -175,6 +175,9 @@ _ENDS = {
 }
 
 
+_WORST_FIRST = ("failed", "skipped", "not run", "computed", "cached")
+
+
 class DataSetLines:
     """Puts events into words: one line for each of many data sets, when all of its stage runs have ended."""
 
@@ -205,13 +208,12 @@ class DataSetLines:
             return None
         if ended["cached"] == ended.total():
             return f"{name}: unchanged"
-        counts = ", ".join(f"{count} {state}" for state, count in sorted(ended.items(), key=_worst_first))
+        counts = ", ".join(
+            f"{count} {state}"
+            for state, count in sorted(ended.items(), key=lambda item: _WORST_FIRST.index(item[0]))
+        )
         took = f" in {format_seconds(self._seconds[name])}" if self._seconds[name] else ""
         return f"{name}: {'failed' if ended['failed'] else 'done'}{took} ({counts})"
-
-
-def _worst_first(state: tuple[str, int]) -> int:
-    return ("failed", "skipped", "not run", "computed", "cached").index(state[0])
 
 
 class PlainDisplay(Display):

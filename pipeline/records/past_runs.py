@@ -219,7 +219,7 @@ def last_failures(root: Path, workflow: str | Path) -> Failures:
 
 def last_failed_recipes(root: Path, workflow: Path) -> dict[str, str]:
     """Map the recipes that failed in the last run of a workflow file to what went wrong."""
-    record = next(runs_of(root, workflow), {"stages": []})
+    record: dict[str, Json] = next(runs_of(root, workflow), {"stages": []})
     return {
         stage["recipe"]: f"failed in {record['run']}: {stage['error']}"
         for stage in record["stages"]

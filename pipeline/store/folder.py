@@ -42,11 +42,12 @@ T = TypeVar("T")
 
 RUNS, ARTIFACTS, DATA, LEASES = "runs", "artifacts", "data", "leases"
 DIGESTS, RESOLVED, EXPORTED = "digests", "resolved", "exported"
-SCRATCH, SCHEDULES = "scratch", "schedules"
-LOCK_FOLDERS = ("locks", "downloads/parts")
-QUARANTINES = ("quarantine", "downloads/quarantine")
+SCRATCH, SCHEDULES, DOWNLOADS, QUARANTINE = "scratch", "schedules", "downloads", "quarantine"
+LOCK_FOLDERS = ("locks", f"{DOWNLOADS}/parts")
 
-RUN_RECORD, PAGE, LOGS, DASK_LOG = "run.json", "report.html", "logs", "dask.log"
+RUN_RECORD, EVENT_LOG, PROFILE = "run.json", "events.jsonl", "profile.json"
+PAGE, STATIC_PAGE, PAGE_DATA = "report.html", "report-static.html", "report.json"
+LOGS, DASK_LOG = "logs", "dask.log"
 """Files in the folder of a run; `LOGS` is a folder of them."""
 
 
@@ -211,7 +212,7 @@ class CacheFolder:
 
     def is_here(self, artifact_id: str) -> bool:
         """Say whether an artifact has a record in this folder; else only a store may hold it."""
-        return os.path.exists(f"{self.root}/artifacts/{artifact_id}.json")  # noqa: PTH110
+        return os.path.exists(f"{self.root}/{artifact_path(artifact_id)}")  # noqa: PTH110
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold a lock by a name, waiting for it; see `gravel.pipeline.store.leases.lock`."""
@@ -238,13 +239,13 @@ class CacheFolder:
     def _set_aside(self, name: str, problem: str) -> None:
         self.say(f"{problem}; what it stands for is computed again")
         try:
-            self.files.move(name, f"quarantine/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
+            self.files.move(name, f"{QUARANTINE}/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
         except ReadOnly:
             self.say(f"{self.root / name} stays where it is, since the cache cannot be written")
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move an artifact's record and data to `quarantine/<id>-<time>/` beside a `reason.json`."""
-        place = f"quarantine/{artifact_id}-{time.time_ns()}"
+        place = f"{QUARANTINE}/{artifact_id}-{time.time_ns()}"
         record = self.find(artifact_id) if self.is_here(artifact_id) else None
         if record is None:
             with suppress(ReadOnly):
@@ -255,7 +256,7 @@ class CacheFolder:
                 if not self.files.move(artifact_path(artifact_id), f"{place}/record.json"):
                     return
                 if not self._is_shared(record.path.name):
-                    self.files.move(f"data/{record.path.name}", f"{place}/data")
+                    self.files.move(data_path(record.path.name), f"{place}/data")
                 body = {"artifact": artifact_id, "kind": record.kind, "reason": reason, "time": time.time()}
                 self.files.replace(f"{place}/reason.json", seal({"format": RECORD_FORMAT, **body}))
         except ReadOnly:
@@ -271,8 +272,8 @@ class CacheFolder:
 
     def _is_shared(self, folder: str) -> bool:
         """Say whether another record names the same data, as the one that another's data were put under."""
-        names = self.files.names("artifacts", ".json")
-        texts = (self.files.read(f"artifacts/{name}") for name in names)
+        names = self.files.names(ARTIFACTS, ".json")
+        texts = (self.files.read(f"{ARTIFACTS}/{name}") for name in names)
         return any(found is not None and f'"{folder}"'.encode() in found[0] for found in texts)
 
 

@@ -203,11 +203,7 @@ def is_trusted(folder: Path) -> bool:
     if not trusted:
         return False
     names = {os.path.abspath(folder), os.path.realpath(folder)}  # noqa: PTH100 (links are kept)
-    return any(_holds(each, name) for each in trusted for name in names)
-
-
-def _holds(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    return any(f"{name}/".startswith(f"{each.rstrip('/')}/") for each in trusted for name in names)
 
 
 def trusted_folders() -> list[str]:

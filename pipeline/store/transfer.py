@@ -24,7 +24,23 @@ from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.descriptors import create, make_folder
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.files import sync_file, sync_folder
-from gravel.pipeline.store.folder import CacheFolder, Prepared, publish
+from gravel.pipeline.store.folder import (
+    EVENT_LOG,
+    LOGS,
+    PAGE,
+    PAGE_DATA,
+    PROFILE,
+    RUN_RECORD,
+    RUNS,
+    STATIC_PAGE,
+    CacheFolder,
+    Prepared,
+    artifact_path,
+    data_path,
+    publish,
+    run_path,
+    scratch_path,
+)
 from gravel.pipeline.store.frames import SLOTS, Arrival, ByteCounter, for_each, new_file, send_arrays
 from gravel.pipeline.store.identity import with_true_extent
 from gravel.pipeline.store.layout import METADATA
@@ -49,9 +65,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.objects import Bucket, Source
     from gravel.pipeline.trust.keys import PublicKey
 
-NAMES = frozenset(
-    {"run.json", "events.jsonl", "report.html", "report.json", "report-static.html", "profile.json"}
-)
+NAMES = frozenset((RUN_RECORD, EVENT_LOG, PROFILE, PAGE, STATIC_PAGE, PAGE_DATA))
 """Of the files of a run; below `logs/` each stage run may have one. No other is copied."""
 
 
@@ -70,7 +84,7 @@ def download_artifact(
         raise FaultySource(
             f"the record of artifact {artifact_id[:12]} at {source.where} is damaged ({error})"
         ) from error
-    folder = cache.root / "data" / uuid.uuid4().hex
+    folder = cache.root / data_path(uuid.uuid4().hex)
     with storage_errors(cache.root, incoming.bytes_on_disk):
         # The lock comes first and goes last: a folder without one is a published artifact.
         lease = Lease(folder.with_suffix(".lock"), f"arrival of artifact {incoming.id[:12]}")
@@ -99,7 +113,7 @@ def download_artifact(
 def _copy_file(
     record: ArtifactRecord, file: StoredFile, folder: Path, source: Source, progress: ByteCounter | None
 ) -> None:
-    name = f"data/{record.path.name}/{file.path}"
+    name = f"{record.inside}/{file.path}"
     left = file.size
     with SLOTS, new_file(folder, file.path) as handle:
         pieces = source.read(name, file.size)
@@ -129,7 +143,7 @@ def upload_artifact(
     Raises `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that
     fails.
     """
-    name = f"artifacts/{artifact_id}.json"
+    name = artifact_path(artifact_id)
     there = _whole_there(get_if_sound(target, name), artifact_id, is_bad)
     if there is not None:
         return 0
@@ -137,7 +151,7 @@ def upload_artifact(
         raise DamagedArtifact(artifact_id, "it has no record in the cache")
     record = cache.describe(artifact_id)
     check_metadata(record)
-    folder = f"data/{record.path.name}"
+    folder = data_path(record.path.name)
     # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
     present = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
     sent: dict[str, int] = {}
@@ -233,7 +247,7 @@ class Signer:
 
 def upload_recipe(cache: CacheFolder, digest: str, target: Bucket, is_bad: Callable[[str, str], bool]) -> int:
     """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
-    found = cache.files.read(f"recipes/{digest}.json")
+    found = cache.files.read(f"{RECIPES}/{digest}.json")
     record = cache.look_up_here(digest)
     if found is None or record is None:
         return 0
@@ -251,9 +265,9 @@ def upload_run(cache: CacheFolder, run: str, target: Bucket) -> None:
     """Copy a run's folder to an object store, its record last; raises `FaultySource` for what is no file."""
     source = Folder(cache.root)
     for name in _names_of(source, run):
-        data = _data(source, f"runs/{run}/{name}")
+        data = _data(source, run_path(run, name))
         if data is not None:
-            target.put(f"runs/{run}/{name}", data)
+            target.put(run_path(run, name), data)
 
 
 def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
@@ -261,10 +275,10 @@ def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
 
     Raises `FaultySource` for what is no file there, or for what is in the way here.
     """
-    target = f"runs/{check_name(run)}"
-    if stated(cache.root, f"{target}/run.json") is not None:
+    target = run_path(check_name(run))
+    if stated(cache.root, run_path(run, RUN_RECORD)) is not None:
         return False
-    aside = f"scratch/{uuid.uuid4().hex}"  # what is left there goes with the next run
+    aside = scratch_path(uuid.uuid4().hex)  # what is left there goes with the next run
     with storage_errors(cache.root):
         try:
             for name in _names_of(source, run):
@@ -273,8 +287,8 @@ def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
                     make_folder(cache.root, f"{aside}/{name}".rpartition("/")[0])
                     with os.fdopen(create(cache.root, f"{aside}/{name}"), "wb") as file:
                         file.write(data)
-            make_folder(cache.root, "runs")
-            _date(cache.root / aside / "run.json")
+            make_folder(cache.root, RUNS)
+            _date(cache.root / aside / RUN_RECORD)
             (cache.root / aside).rename(cache.root / target)
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
@@ -287,15 +301,15 @@ def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
 
 def _names_of(source: Source, run: str) -> list[str]:
     """List what a run has of what runs have, its record last."""
-    logs = {f"logs/{name}" for name in source.names(f"runs/{run}/logs") if name.endswith(".log")}
-    here = {name for name in source.names(f"runs/{run}") if name in NAMES}
+    logs = {f"{LOGS}/{name}" for name in source.names(run_path(run, LOGS)) if name.endswith(".log")}
+    here = {name for name in source.names(run_path(run)) if name in NAMES}
     for name in sorted(logs):
-        check_name(name.removeprefix("logs/"))
-    return [*sorted(logs | here - {"run.json"}), "run.json"]
+        check_name(name.removeprefix(f"{LOGS}/"))
+    return [*sorted(logs | here - {RUN_RECORD}), RUN_RECORD]
 
 
 def _data(source: Source, name: str) -> bytes | None:
-    is_record = name.endswith("/run.json")
+    is_record = name.endswith(f"/{RUN_RECORD}")
     pieces = source.read(name, MAX_RECORD_BYTES if is_record else MAX_LOG_BYTES)
     return None if pieces is None else b"".join(pieces)
 
