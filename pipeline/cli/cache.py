@@ -23,6 +23,7 @@ from gravel.pipeline.cli.options import (
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.core.names import counted
 from gravel.pipeline.gc.collection import PART, PIECE, Policy, collect
 from gravel.pipeline.gc.leftovers import collect_compiled
 from gravel.pipeline.progress.tables import text_table
@@ -315,8 +316,8 @@ def _move(
         print_json(vars(moved))
         return 1 if moved.damaged else 0
     click.echo(
-        f"{did} {_count(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
-        f"{_count(moved.recipes, 'recipe')} and {_count(moved.runs, 'run')} {way} {moved.where}; "
+        f"{did} {counted(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
+        f"{counted(moved.recipes, 'recipe')} and {counted(moved.runs, 'run')} {way} {moved.where}; "
         f"{moved.present} already there"
     )
     for name, reason in moved.damaged.items():
@@ -325,9 +326,7 @@ def _move(
         click.echo("what is damaged was not copied; `gravel cache verify` tells more")
     uncounted = [(None, moved.unsigned)] if moved.unsigned else []
     for key, count in [*uncounted, *((parse_key(text), count) for text, count in moved.untrusted.items())]:
-        click.echo(f"{_count(count, 'recipe')} came {signed(key)}, and will be computed again: {advice(key)}")
+        click.echo(
+            f"{counted(count, 'recipe')} came {signed(key)}, and will be computed again: {advice(key)}"
+        )
     return 1 if moved.damaged else 0
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

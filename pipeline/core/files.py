@@ -47,7 +47,7 @@ def file_system(path: Path) -> str | None:
     return None if nearest is None else str(nearest.fstype)
 
 
-def existing(folder: Path) -> Path:
+def existing_folder(folder: Path) -> Path:
     """Return a folder, or the nearest one above it that exists."""
     return next(each for each in (folder, *folder.parents) if each.exists())
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.kernels.compiled.folder import VARIABLE, Folder, UnsafeFolder, folder_path
-from gravel.pipeline.core.files import IN_MEMORY, ROOT, existing, file_system
+from gravel.pipeline.core.files import IN_MEMORY, ROOT, existing_folder, file_system
 from gravel.pipeline.core.hardware import core_count, cpu_model
 from gravel.pipeline.core.memory import format_bytes, host_capacity, memory_limit
 from gravel.pipeline.schedule.times import local_zone
@@ -204,7 +204,7 @@ NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "lustre",
 
 def cache(root: Path) -> Iterator[Finding]:
     """Check the folder of the cache, or the nearest one above it that exists; leaves nothing behind."""
-    there = existing(root)
+    there = existing_folder(root)
     if not os.access(there, os.W_OK):
         cure = "choose another with --cache or GRAVEL_CACHE"
         yield Finding("cache", "bad", f"{root} cannot be written", cure)

@@ -89,7 +89,7 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
         found.append(
             {
                 "run": each,
-                "href": f"../{quote(each)}/report.html" if there else None,
+                "href": f"../{quote(each)}/{PAGE}" if there else None,
                 "here": here,
                 "state": its.get("state", ""),
                 "started": its.get("started", ""),
@@ -126,7 +126,7 @@ def makers(
         maker = str(made.provenance.get("run") or "") if made is not None else ""
         if maker and maker != record["run"]:
             there = linked and (folder.parent / maker / PAGE).exists()
-            found[run["key"]] = (maker, f"../{quote(maker)}/report.html" if there else None)
+            found[run["key"]] = (maker, f"../{quote(maker)}/{PAGE}" if there else None)
     return found
 
 

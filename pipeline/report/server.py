@@ -104,7 +104,7 @@ class Pages:
 
     def _list(self) -> bytes:
         lines = [
-            f'<li><a href="{quote(folder.name)}/report.html">{escape(folder.name)}</a> '
+            f'<li><a href="{quote(folder.name)}/{PAGE}">{escape(folder.name)}</a> '
             f"{escape(record['state'])}: {escape(counts_of(record))}</li>"
             for folder in run_folders(self._cache.root)[:MAX_LISTED]
             if (record := read_run(folder)) is not None

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.files import existing
+from gravel.pipeline.core.files import existing_folder
 from gravel.pipeline.store.ownership import user_name
 
 _NUMPY = r"(\d+) requested and (\d+) written"
@@ -64,7 +64,7 @@ def explain(error: OSError, root: Path, needed: int | None = None) -> GravelErro
         import shutil
 
         quota = " within the quota" if number == errno.EDQUOT else ""
-        free = shutil.disk_usage(existing(root)).free
+        free = shutil.disk_usage(existing_folder(root)).free
         return GravelError(
             f"no space left for the cache {root}{quota}: {wanted}, {free:,} bytes are free",
             hint=f"free space with `gravel cache gc`, or {otherwise}",

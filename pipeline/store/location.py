@@ -15,7 +15,7 @@ import unicodedata
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.files import PRIVATE, existing, make_root
+from gravel.pipeline.core.files import PRIVATE, existing_folder, make_root
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
 from gravel.pipeline.store.sharing import VARIABLE, Sharing, is_trusted, sharing_of, write_as_in
@@ -216,7 +216,7 @@ def _keep_to_the_user(root: Path) -> None:
 
 def _make_before_others(root: Path) -> None:
     """In a folder that all can write, such as /tmp, make the cache at once, so that nobody is first."""
-    above = existing(root.parent)
+    above = existing_folder(root.parent)
     try:
         if not above.stat().st_mode & stat.S_IWOTH:
             return

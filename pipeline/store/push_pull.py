@@ -6,14 +6,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.folder import CacheFolder
 from gravel.pipeline.store.frames import ByteCounter
 from gravel.pipeline.store.location import locate_cache
 from gravel.pipeline.store.objects import Bucket, FaultySource, Folder, Source, get_if_sound, is_url
-from gravel.pipeline.store.records import BrokenRecord, seal, unseal
+from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, seal, unseal
 from gravel.pipeline.store.selection import Chosen, Moved, Selection, choose, read_recipe
 from gravel.pipeline.store.sharing import is_shared, write_as_in
 from gravel.pipeline.store.signatures import FIELD, OTHERS, RECIPES, UNTRUSTED, signer_of
@@ -24,11 +25,6 @@ from gravel.pipeline.store.transfer import (
     upload_artifact,
     upload_run,
 )
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.folder import CacheFolder
-    from gravel.pipeline.store.records import RecipeRecord
-
 
 AT_ONCE = 8
 """Recipes, and as many artifacts, under way at once; their data share `frames.MOVE_THREADS`."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.core.names import counted
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ class Remote:
             self._queue.put(None)
             self._pusher.join(REPORT_SECONDS)
             if self._pusher.is_alive():
-                count = _results(len(self.pending()))
+                count = counted(len(self.pending()), "result")
                 self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
             self._pusher.join()
             self._pusher = None
@@ -288,7 +289,7 @@ class Remote:
             if problem is not None:
                 break
         if self.pushed:
-            went = f"{_results(self.pushed)} ({format_bytes(self.pushed_bytes)}) went to {self.url}"
+            went = f"{counted(self.pushed, 'result')} ({format_bytes(self.pushed_bytes)}) went to {self.url}"
             self._cache.say(went)
         if problem is None and self.pushed and run is not None:
             problem = self._push_run(run)
@@ -313,7 +314,7 @@ class Remote:
         waiting = self.pending()
         if waiting:
             self._cache.say(
-                f"not in {self.url} yet, but kept here: {_results(len(waiting))} ({reason}); "
+                f"not in {self.url} yet, but kept here: {counted(len(waiting), 'result')} ({reason}); "
                 f"the next run or `gravel cache push --cache {self.url}` goes on"
             )
 
@@ -341,7 +342,3 @@ class Remote:
                 except RequestError as error:
                     raise RemoteError(str(error), hint=error.problems[0].hint) from error
         return self._target
-
-
-def _results(count: int) -> str:
-    return f"{count} result" if count == 1 else f"{count} results"

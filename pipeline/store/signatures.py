@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gravel.pipeline.core.names import counted
 from gravel.pipeline.store.records import BrokenRecord, is_recipe, seal, unseal
 
 if TYPE_CHECKING:
@@ -165,9 +166,13 @@ class Acceptance:
         """Tell, a line for each key, how many recipes did not count or did only because of the option."""
         lines = []
         for key, count in Counter(self.refused.values()).items():
-            lines.append(f"{_recipes(count)} {signed(key)}: computed again; {advice(key)}")
+            lines.append(
+                f"{counted(count, 'recipe')} from elsewhere, {signed(key)}: computed again; {advice(key)}"
+            )
         for key, count in Counter(self.accepted.values()).items():
-            lines.append(f"--trust-remote: {_recipes(count)} {signed(key)}, taken as they are")
+            lines.append(
+                f"--trust-remote: {counted(count, 'recipe')} from elsewhere, {signed(key)}, taken as they are"
+            )
         return lines
 
     def to_json(self) -> dict[str, Any]:
@@ -191,7 +196,3 @@ def advice(key: PublicKey | None) -> str:
             "a `gravel cache push` from the cache that made them signs them; --trust-remote takes them once"
         )
     return f"if you know whose key it is: gravel trust add '{key.text}'"
-
-
-def _recipes(count: int) -> str:
-    return "1 recipe from elsewhere," if count == 1 else f"{count} recipes from elsewhere,"
