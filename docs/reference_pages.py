@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 
 from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
-from gravel.pipeline.cli.stage_texts import default_text, field_type, in_pipeline_order
+from gravel.pipeline.cli.stages import default_text, in_pipeline_order, type_text
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
@@ -251,7 +251,7 @@ def _section(title: str, model: type[BaseModel], homes: dict[type[BaseModel], st
 def _row(name: str, given: FieldInfo) -> tuple[str, str, str, str]:
     """Return name, type, default and text of a parameter; its type is `choice` if the text has each value."""
     text = " ".join((given.description or "").split())
-    kind = field_type(given)
+    kind = type_text(given.annotation, *given.metadata)
     if given.default is None:
         kind = kind.removesuffix(" | none")
     if kind == "true | false":

@@ -94,7 +94,7 @@ class Commands(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # as standard error: names of files
         if COMPLETE in os.environ:
-            importlib.import_module("gravel.pipeline.cli.completions")  # adds the shells
+            importlib.import_module("gravel.pipeline.cli.completion")  # adds the shells
         from gravel.pipeline.cli.errors import run_command
         from gravel.pipeline.core.files import private_files
 

@@ -20,27 +20,27 @@ from gravel.pipeline.cli.options import (
     size,
     together,
 )
-from gravel.pipeline.cli.push_pull import pull, push
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.core.names import counted
 from gravel.pipeline.gc.collection import PART, PIECE, Policy, collect
 from gravel.pipeline.gc.leftovers import collect_compiled
 from gravel.pipeline.progress.tables import text_table
+from gravel.pipeline.store import push_pull
 from gravel.pipeline.store.folder import run_path
 from gravel.pipeline.store.location import find_cache, locate_cache
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
-from gravel.pipeline.store.selection import Entry
+from gravel.pipeline.store.selection import Entry, Moved, Selection
 from gravel.pipeline.store.sharing import init_shared, trust
+from gravel.pipeline.store.signatures import advice, signed
+from gravel.pipeline.trust.keys import parse_key
 
 
 @click.group()
 def command() -> None:
     """List, verify, clean, copy or share the cache."""
 
-
-command.add_command(push)
-command.add_command(pull)
 
 SORTS: dict[str, Callable[[Entry], Any]] = {
     "created": lambda entry: entry.record.created,
@@ -247,3 +247,86 @@ def trust_folder(folder: Path) -> None:
         raise RequestError(f"there is no folder {str(folder)!r}", hint="name the folder that was refused")
     file = trust(folder)
     click.echo(f"{folder.resolve()} is trusted; to take that back, remove its line from {file}")
+
+
+_selection_options = together(
+    "selection",
+    click.option(
+        "--run", "runs", multiple=True, metavar="RUN", help="Everything that this run made or used."
+    ),
+    click.option(
+        "--workflow", "workflows", multiple=True, metavar="NAME", help="All results of this workflow."
+    ),
+    click.option("--recipe", "recipes", multiple=True, metavar="DIGEST", help="The results of this recipe."),
+    click.option("--alone", is_flag=True, help="Leave out what the chosen results were made from."),
+)
+
+
+@command.command("push", short_help="Copy missing results to another cache.")
+@click.argument("remote", required=False)
+@_selection_options
+@cache_option
+@json_option
+def push(**options: Any) -> int:
+    """Copy what is missing in REMOTE (a folder or s3://bucket/prefix) from this cache.
+
+    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
+    option may be given several times. Without REMOTE, results go to the store that --cache names. An
+    interrupted copy continues where it stopped. Recipes are signed with this user's key (see `gravel
+    trust key`). Exit code 1: something here is damaged and was not copied.
+    """
+    return _move(push_pull.push, "pushed", "to", **options)
+
+
+@command.command("pull", short_help="Copy missing results from another cache.")
+@click.argument("remote", required=False)
+@_selection_options
+@cache_option
+@json_option
+def pull(**options: Any) -> int:
+    """Copy what is missing here from REMOTE (a folder or s3://bucket/prefix), and check all of it.
+
+    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
+    option may be given several times. Without REMOTE, results come from the store that --cache names.
+    Recipes count if a trusted key signed them (see `gravel trust`). Exit code 1: something there is
+    damaged and was not copied.
+    """
+    return _move(push_pull.pull, "pulled", "from", **options)
+
+
+def _move(
+    move: Callable[..., Moved],
+    did: str,
+    way: str,
+    remote: str | None,
+    cache_path: str | None,
+    as_json: bool,
+    selection: dict[str, Any],
+) -> int:
+    cache = open_cache(cache_path)
+    place = remote or (cache.remote.url if cache.remote is not None else None)
+    if place is None:
+        raise RequestError(
+            f"no other cache is named, and {cache.root} has no store behind it",
+            hint="name a folder or s3://bucket/prefix",
+        )
+    with byte_progress(did, wanted=not as_json) as show:
+        moved = move(cache, place, Selection(**selection), lambda count: show(advance=count))
+    if as_json:
+        print_json(vars(moved))
+        return 1 if moved.damaged else 0
+    click.echo(
+        f"{did} {counted(moved.artifacts, 'artifact')} ({format_bytes(moved.bytes)}), "
+        f"{counted(moved.recipes, 'recipe')} and {counted(moved.runs, 'run')} {way} {moved.where}; "
+        f"{moved.present} already there"
+    )
+    for name, reason in moved.damaged.items():
+        click.echo(f"  {name[:12]}  {reason}")
+    if moved.damaged:
+        click.echo("what is damaged was not copied; `gravel cache verify` tells more")
+    uncounted = [(None, moved.unsigned)] if moved.unsigned else []
+    for key, count in [*uncounted, *((parse_key(text), count) for text, count in moved.untrusted.items())]:
+        click.echo(
+            f"{counted(count, 'recipe')} came {signed(key)}, and will be computed again: {advice(key)}"
+        )
+    return 1 if moved.damaged else 0

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from gravel.pipeline.cli.completions import runs
+from gravel.pipeline.cli.completion import runs
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.hashing import is_input

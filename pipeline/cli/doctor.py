@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
-from gravel.pipeline.doctor import disk, gpus, machine
+from gravel.pipeline.doctor import gpus, machine
 from gravel.pipeline.doctor.machine import Finding
 from gravel.pipeline.store.location import find_cache
 
@@ -45,7 +45,7 @@ def findings(cache_root: Path) -> list[Finding]:
         ("compiled kernels", machine.compiled),
         ("GPUs", gpus.gpus),
         ("pinned memory", gpus.pinned_memory),
-        ("cache", lambda: disk.cache(cache_root)),
+        ("cache", lambda: machine.cache(cache_root)),
     ]
     found: list[Finding] = []
     for subject, check in checks:

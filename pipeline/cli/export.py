@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.completions import workflow_stages
+from gravel.pipeline.cli.completion import workflow_stages
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.options import (
     cache_option,

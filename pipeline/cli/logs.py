@@ -6,7 +6,7 @@ import time
 
 import click
 
-from gravel.pipeline.cli.completions import run_stages, runs
+from gravel.pipeline.cli.completion import run_stages, runs
 from gravel.pipeline.cli.options import cache_option
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.past_runs import find_run, read_run, stage_log

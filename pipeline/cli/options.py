@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gravel.pipeline.cli.completions import axes, settings, workflow_stages
+from gravel.pipeline.cli.completion import axes, settings, workflow_stages
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import as_given
 

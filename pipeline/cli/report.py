@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gravel.pipeline.cli.completions import runs
+from gravel.pipeline.cli.completion import runs
 from gravel.pipeline.cli.options import cache_option, open_cache
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.report.links import find_page
 from gravel.pipeline.report.page import report_artifacts, write_run_report
+from gravel.pipeline.store.folder import PAGE
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -107,7 +108,7 @@ def _serve(cache: Cache, run: str, port: int, show: bool) -> int:
         # An exception that a signal raises is lost where it meets a finalizer.
         before = signal.signal(signal.SIGINT, lambda number, frame: ends.put(None))
         stack.callback(signal.signal, signal.SIGINT, before)
-        address = f"{server.address}/{quote(run)}/report.html"
+        address = f"{server.address}/{quote(run)}/{PAGE}"
         click.echo(f"{address} (Ctrl-C ends it)")
         if show:
             click.launch(str(stack.enter_context(redirect_file(address))))

@@ -141,11 +141,12 @@ def _show_profile(outcome: RunOutcome, root: Path) -> None:
 
     from gravel.pipeline.records.profile import chrome_trace
     from gravel.pipeline.store.failures import storage_errors
+    from gravel.pipeline.store.folder import PROFILE
 
     if not any(stage["state"] == "computed" for stage in outcome.record["stages"]):
         echo("nothing was computed: there is nothing to profile (--force STAGE computes again)", err=True)
         return
-    trace = outcome.folder / "profile.json"
+    trace = outcome.folder / PROFILE
     with storage_errors(root):
         trace.write_text(json.dumps(chrome_trace(outcome.record)))
     echo(profile_text(outcome.record), err=True)

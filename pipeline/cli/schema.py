@@ -8,7 +8,7 @@ import click
 
 from gravel.pipeline.cli.errors import echo
 from gravel.pipeline.cli.options import write_text
-from gravel.pipeline.cli.stage_texts import usable_stages
+from gravel.pipeline.cli.stages import usable_stages
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gravel.pipeline.cli.completions import run_stages, runs
+from gravel.pipeline.cli.completion import run_stages, runs
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
@@ -19,7 +19,7 @@ from gravel.pipeline.records.past_runs import find_run, list_runs
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import ARTIFACTS
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
-from gravel.pipeline.store.selection import recipes
+from gravel.pipeline.store.selection import makers_of, recipes
 
 SHOWN_CHARACTERS = 90
 """Of an attribute; `--json` prints it whole."""
@@ -46,11 +46,7 @@ class History:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self.recipes = recipes(cache)
-        self._makers: dict[str, RecipeRecord] = {}
-        for recipe in self.recipes:
-            for position, output in enumerate(recipe.outputs):
-                self._makers.setdefault(output, recipe)
-                self._makers.setdefault(f"recipe:{recipe.digest}:{position}", recipe)
+        self._makers = makers_of(self.recipes)
 
     def origin(self, artifact_id: str, shown: set[str] | None = None) -> Origin:
         """Return the tree of an artifact's makers and inputs."""

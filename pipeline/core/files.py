@@ -22,6 +22,13 @@ def config_folder() -> Path:
     return root / "gravel"
 
 
+def make_config_folder() -> Path:
+    """Return the configuration folder, which is made for this user alone if there is none."""
+    folder = config_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
 IN_MEMORY = ("tmpfs", "ramfs")
 
 
@@ -38,6 +45,11 @@ def file_system(path: Path) -> str | None:
     # The last of several on one place hides the others.
     nearest = max(reversed(around), key=lambda each: len(each.mountpoint), default=None)
     return None if nearest is None else str(nearest.fstype)
+
+
+def existing_folder(folder: Path) -> Path:
+    """Return a folder, or the nearest one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.exists())
 
 
 PRIVATE, GROUP, OTHERS_READ = 0o077, 0o007, 0o022

@@ -217,17 +217,14 @@ def core_count() -> int:
     return cores
 
 
-def hardware(backend: str, *, devices: tuple[Device, ...] | None = None, count: int = 1) -> str:
+def hardware(backend: str, *, devices: tuple[Device, ...] | None = None) -> str:
     """Describe what a measurement on this backend runs on; part of its recipe.
 
-    `count` is the number of GPUs that the measured stage uses at once, not how many the machine has: one
-    result serves machines with one and with eight.
+    How many GPUs the machine has is no part of it: one result serves machines with one and with eight.
     """
     if backend == "cuda":
         found = find_devices() if devices is None else devices
-        if not found:
-            return f"no GPU x{count}"
-        return f"{found[0].name} x{count}"
+        return f"{found[0].name if found else 'no GPU'} x1"
     return f"{cpu_model()}, {core_count()} cores"
 
 

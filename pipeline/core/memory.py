@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gravel.pipeline.core.errors import Location, Problem, RequestError, WorkflowError
+from gravel.pipeline.core.files import existing_folder
 from gravel.stages.sizes import Need
 
 USABLE = 0.9
@@ -217,8 +218,7 @@ def refuse_what_no_disk_holds(
     Labels are stated as wide as they may become. So a result is refused only where it is `MAX_OVERSTATED`
     times as large as what is free.
     """
-    existing = next(each for each in (folder, *folder.parents) if each.exists())
-    free = shutil.disk_usage(existing).free
+    free = shutil.disk_usage(existing_folder(folder)).free
     fitting = f"results of up to {format_bytes(MAX_OVERSTATED * free)} may fit if their labels are small"
     sizes = {key: sum(output.bytes for output in need.outputs) for key, need in needs.items()}
     refused = [

@@ -1,13 +1,14 @@
-"""The name that was probably meant."""
+"""Names in messages: the one that was probably meant, several of them, and counts of what they name."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name closest to a mistyped one, or None if none is close."""
+    import difflib
+
     names = list(known)
     folded: dict[str, str] = {}
     for each in names:
@@ -36,3 +37,8 @@ def either(words: Iterable[str]) -> str:
     """Join words as `a, b or c`."""
     *most, last = words
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def counted(number: int, what: str) -> str:
+    """Write a count of things, as `1 recipe` or `12 recipes`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

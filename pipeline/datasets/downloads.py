@@ -19,11 +19,12 @@ from urllib.parse import unquote, urlsplit
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.files import state_of
-from gravel.pipeline.datasets.fetching import PAUSE, READ_BYTES, Digests, Part, Watch, fetch, remove_part
-from gravel.pipeline.datasets.records import DOWNLOADS, UrlRecord, UrlRecords
+from gravel.pipeline.datasets.part import PAUSE, READ_BYTES, Digests, Part, Watch, fetch, remove_part
+from gravel.pipeline.datasets.records import UrlRecord, UrlRecords
 from gravel.pipeline.store.descriptors import Obstacle
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.folder import DOWNLOADS
 from gravel.pipeline.store.opening import names_in, open_file, stated
 from gravel.stages.addresses import address_of
 from gravel.stages.errors import StageError

@@ -19,13 +19,13 @@ from blake3 import blake3
 
 from gravel.pipeline.core.files import written_aside
 from gravel.pipeline.store.files import LocalFiles
+from gravel.pipeline.store.folder import DOWNLOADS
 from gravel.pipeline.store.opening import read_file
 from gravel.stages.addresses import address_of
 from gravel.stages.remote.facts import Facts
 from gravel.stages.urls import has_secrets, shown, variables
 
 FORMAT = 2
-DOWNLOADS = "downloads"
 FOLDER = f"{DOWNLOADS}/addresses"
 KEY_BYTES = 32
 _DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blake3 import blake3
 
@@ -22,13 +22,11 @@ from gravel.pipeline.core.errors import GravelError, Location, RequestError
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.export.columns import EXPORTABLE, Columns, columns_of, joined
 from gravel.pipeline.export.writers import check_format, write_file
+from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import exported_path
 from gravel.pipeline.workflow.entries import REPEAT
 from gravel.pipeline.workflow.nodes import to_text
-
-if TYPE_CHECKING:
-    from gravel.pipeline.plan.model import Plan, StageRun
-    from gravel.pipeline.store.cache import Cache
 
 FORMAT = 1
 """Of the files that are written: another one where equal results become other bytes."""

@@ -6,23 +6,30 @@ import json
 import os
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.gc.leftovers import Leaving, leavings
-from gravel.pipeline.records.event_log import LOG, follow, is_record, read_log
+from gravel.pipeline.records.event_log import follow, is_record, read_log
 from gravel.pipeline.records.past_runs import still_runs
 from gravel.pipeline.records.record import is_newer
-from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.descriptors import what_is
-from gravel.pipeline.store.folder import DATA, LEASES, RUN_RECORD, RUNS, artifact_path, data_path, run_path
+from gravel.pipeline.store.folder import (
+    DATA,
+    EVENT_LOG,
+    LEASES,
+    RUN_RECORD,
+    RUNS,
+    artifact_path,
+    data_path,
+    run_path,
+)
 from gravel.pipeline.store.leases import holder, retire
+from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
 from gravel.pipeline.store.selection import artifacts, recipes
 from gravel.pipeline.store.sharing import is_own
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
+from gravel.pipeline.store.signatures import RECIPE_FOLDERS
 
 LEASE_SLACK = 600.0
 """Seconds before a run took its lease in which it may have looked at what it will use; clocks differ too."""
@@ -259,5 +266,5 @@ def _read(cache: Cache, run: str) -> tuple[dict[str, Any] | None, float, str | N
     if record.get("state") == "running" and is_record(record):
         unread = follow(record, read_log(path.parent))
         if unread:
-            return None, found[1], f"{unread} lines of {path.with_name(LOG)} cannot be read"
+            return None, found[1], f"{unread} lines of {path.with_name(EVENT_LOG)} cannot be read"
     return record, found[1], None

@@ -10,20 +10,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from gravel.kernels.compiled.folder import UNUSED_SECONDS, Collection, Folder, folder_path
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.checkpoints import FOLDER
 from gravel.pipeline.store.descriptors import what_is
-from gravel.pipeline.store.folder import DIGESTS, EXPORTED, LOCK_FOLDERS, QUARANTINES, RESOLVED
-from gravel.pipeline.store.records import BrokenRecord, unseal
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.records import ArtifactRecord
+from gravel.pipeline.store.folder import DIGESTS, EXPORTED, LOCK_FOLDERS, QUARANTINE, RESOLVED
+from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, unseal
 
 UNUSED_LOCK_AGE = 60.0
 """Seconds for which a lock that nobody holds is left: somebody may have just made it, to take it."""
@@ -124,12 +119,11 @@ def _files(cache: Cache, folder: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _quarantine(cache: Cache, oldest: float) -> Iterator[Leaving]:
-    for place in QUARANTINES:
-        for name in cache.files.names(place):
-            stamp = re.search(r"-(\d{18,20})$", name)
-            set_aside = int(stamp[1]) / 1e9 if stamp else (cache.root / place / name).lstat().st_mtime
-            if set_aside <= oldest:
-                yield Leaving(f"{place}/{name}", "it was set aside long enough ago")
+    for name in cache.files.names(QUARANTINE):
+        stamp = re.search(r"-(\d{18,20})$", name)
+        set_aside = int(stamp[1]) / 1e9 if stamp else (cache.root / QUARANTINE / name).lstat().st_mtime
+        if set_aside <= oldest:
+            yield Leaving(f"{QUARANTINE}/{name}", "it was set aside long enough ago")
 
 
 def _unfinished(cache: Cache, oldest: float) -> Iterator[Leaving]:

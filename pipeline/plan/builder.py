@@ -35,9 +35,16 @@ def select(
 ) -> Plan:
     """Mark what is computed even if it is cached, or stored in any case, and keep what is asked for.
 
-    What it needs is kept with it.
+    Parameters
+    ----------
+    only : entries (or keys of runs) to plan, with what they need; everything if empty.
+    force : entries (or keys) to compute even if they are cached.
+    start : entries (or keys) to compute even if they are cached, and so everything that rests on them.
+    failed : keys to compute again; planned are only they, what rests on them, and what all of these need.
+    keep : entries (or keys) whose results are stored, whatever the workflow says.
 
     Raises RequestError for unknown names, and for one to compute that `only` leaves out.
+
     """
     wanted = _find_runs(plan, only) if only else set(plan.runs)
     failed = _still_there(plan, failed)
@@ -167,23 +174,15 @@ def build_plan(
     workflow: Workflow,
     *,
     where: Mapping[str, Collection[str]] | None = None,
-    only: Collection[str] = (),
-    force: Collection[str] = (),
-    start: Collection[str] = (),
-    failed: Collection[str] = (),
-    keep: Collection[str] = (),
     repeat: int | None = None,
+    **chosen: Collection[str],
 ) -> Plan:
     """Expand a workflow.
 
     Parameters
     ----------
     where : values to keep of an axis, as texts of `--where AXIS=VALUE`.
-    only : entries (or keys of runs) to plan, with what they need; everything if empty.
-    force : entries (or keys) to compute even if they are cached.
-    start : entries (or keys) to compute even if they are cached, and so everything that rests on them.
-    failed : keys to compute again; planned are only they, what rests on them, and what all of these need.
-    keep : entries (or keys) whose results are stored, whatever the workflow says.
+    chosen : what `select` takes.
     repeat : how often every stage that measures does so; what the workflow says if None.
 
     Raises
@@ -196,7 +195,7 @@ def build_plan(
     for entry in workflow.stages.values():
         builder.expand(entry)
     plan = Plan(workflow, builder.runs, frozenset(builder.runs))
-    return select(plan, only=only, force=force, start=start, failed=failed, keep=keep)
+    return select(plan, **chosen)
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 A workflow names files in its section `plugins:`; `gravel.pipeline.workflow.plugins` imports them and adds
 their stages to those known. A package declares `NAME = "module:STAGE"` under the entry point `gravel.stages`;
-`installed.known_stages` is the catalogue of gravel's stages and those. Both are checked alike (`checking`)
-and carry the digest of their code (`code`), which is part of every recipe, so that an edit runs the stage
-again. `on_workers` brings files to Dask workers; `conformance` is a suite of tests that an author runs.
+`packages.known_stages` is the catalogue of gravel's stages and those. Both are checked alike and carry the
+digest of their code (`code`), which is part of every recipe, so that an edit runs the stage again. Workers
+import the files, too (`files`); `conformance` has the checks of a suite of tests that an author runs.
 """

@@ -15,10 +15,11 @@ from gravel.pipeline.progress.events import (
     Display,
     Event,
     JsonDisplay,
+    Pace,
     PlainDisplay,
     ProblemDisplay,
+    describe_pace,
 )
-from gravel.pipeline.progress.rates import Pace, describe_pace
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from statistics import median
-from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.core.hashing import flat_parts
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.records import ArtifactRecord
-
-
-Json = Any
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.records import ArtifactRecord
+from gravel.stages.artifact import Json
 
 
 def compare_runs(cache: Cache, old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:

@@ -13,23 +13,18 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gravel.pipeline.store.descriptors import Obstacle
+from gravel.pipeline.store.folder import EVENT_LOG
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file
-
-if TYPE_CHECKING:
-    from gravel.stages.artifact import Json
-
-
-LOG = "events.jsonl"
+from gravel.stages.artifact import Json
 
 
 def append(folder: Path, lines: Iterable[str]) -> None:
     """Append lines to the log of a run in one write; the file is made with the first one."""
     text = "".join(f"{line}\n" for line in lines).encode()
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    handle = os.open(folder / LOG, flags, 0o666)
+    handle = os.open(folder / EVENT_LOG, flags, 0o666)
     try:
         os.write(handle, text)
     finally:
@@ -39,7 +34,7 @@ def append(folder: Path, lines: Iterable[str]) -> None:
 def read_log(folder: Path) -> bytes:
     """Return the log of a run, empty if it has none; one that is not to be read has one unreadable line."""
     try:
-        return read_file(folder.parents[1], f"{folder.parent.name}/{folder.name}/{LOG}", MAX_LOG_BYTES)
+        return read_file(folder.parents[1], f"{folder.parent.name}/{folder.name}/{EVENT_LOG}", MAX_LOG_BYTES)
     except Obstacle:
         return b"?\n"
     except OSError:

@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args
 
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.files import given_mask
-from gravel.pipeline.records.past_runs import is_of, read_run, run_folders
+from gravel.pipeline.records.past_runs import runs_of
 from gravel.stages.addresses import Address, address_of
 from gravel.stages.errors import StageError
 from gravel.stages.urls import REFERENCE, hidden_in_text, is_url
@@ -113,7 +113,8 @@ def run_hooks(
     A block that raises is a failure, and an interrupted run is no event. `say` gets a line for each that
     could not be called.
     """
-    before = _last_results(root, file) if "change" in hooks else None
+    done = (each for each in runs_of(root, file) if each["state"] == "done") if "change" in hooks else ()
+    before = next(map(results_of, done), None)
     record: dict[str, Any] = {}
     events: tuple[Event, ...] = ()
     problem = None
@@ -133,15 +134,6 @@ def run_hooks(
                 went_wrong = call(hooks[event], {"event": event, **whole}, file.parent)
                 if went_wrong is not None:
                     say(f"{event} hook {shown_hook(hooks[event])}: {went_wrong}")
-
-
-def _last_results(root: Path, file: Path) -> str | None:
-    """Return what the last run of a workflow or data file that was done made."""
-    for folder in run_folders(root):
-        record = read_run(folder)
-        if record is not None and record["state"] == "done" and is_of(record["workflow"], file):
-            return results_of(record)
-    return None
 
 
 def call(

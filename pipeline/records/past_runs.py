@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,41 +192,39 @@ class Failures:
     parameters: Mapping[str, Json]
 
 
+def runs_of(root: Path, workflow: Path) -> Iterator[dict[str, Json]]:
+    """Yield the records of a workflow or data file's runs, the newest first."""
+    for folder in run_folders(root):
+        record = read_run(folder)
+        if record is not None and record["workflow"].get("file") == str(workflow.absolute()):
+            yield record
+
+
 def last_failures(root: Path, workflow: str | Path) -> Failures:
     """Return what failed in the last run of a workflow file.
 
     Raises RequestError if no run of it is on record, or if the last one still goes.
     """
-    for folder in run_folders(root):
-        record = read_run(folder)
-        if record is None or not is_of(record["workflow"], Path(workflow)):
-            continue
-        if still_runs(record):
-            raise RequestError(
-                f"the last run of {workflow}, {record['run']}, still goes",
-                hint="gravel status shows it; run --failed when it has ended",
-            )
-        keys = tuple(stage["key"] for stage in record["stages"] if stage["state"] == "failed")
-        return Failures(record["run"], keys, record["workflow"]["parameters"])
-    raise RequestError(f"no run of {workflow} is on record in {root}", hint="leave --failed out")
+    record = next(runs_of(root, Path(workflow)), None)
+    if record is None:
+        raise RequestError(f"no run of {workflow} is on record in {root}", hint="leave --failed out")
+    if still_runs(record):
+        raise RequestError(
+            f"the last run of {workflow}, {record['run']}, still goes",
+            hint="gravel status shows it; run --failed when it has ended",
+        )
+    keys = tuple(stage["key"] for stage in record["stages"] if stage["state"] == "failed")
+    return Failures(record["run"], keys, record["workflow"]["parameters"])
 
 
 def last_failed_recipes(root: Path, workflow: Path) -> dict[str, str]:
     """Map the recipes that failed in the last run of a workflow file to what went wrong."""
-    for folder in run_folders(root):
-        record = read_run(folder)
-        if record is not None and is_of(record["workflow"], workflow):
-            return {
-                stage["recipe"]: f"failed in {record['run']}: {stage['error']}"
-                for stage in record["stages"]
-                if stage["state"] == "failed" and stage["recipe"]
-            }
-    return {}
-
-
-def is_of(workflow: Mapping[str, Json], path: Path) -> bool:
-    """Say whether a run is of a workflow file, as its record describes the workflow."""
-    return bool(workflow.get("file") == str(path.absolute()))
+    record: dict[str, Json] = next(runs_of(root, workflow), {"stages": []})
+    return {
+        stage["recipe"]: f"failed in {record['run']}: {stage['error']}"
+        for stage in record["stages"]
+        if stage["state"] == "failed" and stage["recipe"]
+    }
 
 
 MAX_NOTES = 12

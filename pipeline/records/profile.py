@@ -7,11 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from gravel.stages.artifact import Json
-
+from gravel.stages.artifact import Json
 
 BESIDE = ("driver", "load", "load Dask")
 OTHER = "other"

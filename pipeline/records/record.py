@@ -24,16 +24,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gravel.pipeline.records.event_log import append, named
 from gravel.pipeline.store.descriptors import make_folder
 from gravel.pipeline.store.folder import LOGS, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.sharing import keep_own
+from gravel.stages.artifact import Json
 from gravel.stages.urls import hidden_in_text, visible
-
-if TYPE_CHECKING:
-    from gravel.stages.artifact import Json
 
 FORMAT = 2
 """Of the record."""

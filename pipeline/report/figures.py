@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from html import escape
-from typing import Any
 from xml.parsers import expat
 
 from pydantic import ValidationError
 
+from gravel.stages.artifact import Json
 from gravel.stages.charts import Chart
 
 ELEMENTS = frozenset(
@@ -132,8 +132,6 @@ def _kept_style(style: str) -> str:
             kept.append(f"{name.strip()}:{value}")
     return ";".join(kept)
 
-
-Json = Any
 
 PARTS = ("answer", "results", "details", "data")
 """Where a page shows a section; what does not say it is a result."""

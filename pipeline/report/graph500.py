@@ -12,10 +12,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.report.parts import DONE
+from gravel.pipeline.records.record import DONE
+from gravel.stages.artifact import Json
 from gravel.stages.graph500_parameters import EDGE_FACTOR, KEYS
 from gravel.stages.sections.graph500.block import UNKNOWN, Run, fields, lines, run_of
 from gravel.stages.sections.graph500.rules import told_rules
@@ -23,8 +24,6 @@ from gravel.stages.sections.graph500.rules import told_rules
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import EdgeList, Measurement, Traversal
-
-Json = Any
 
 KRONECKER = (0.57, 0.19, 0.19)
 

@@ -9,22 +9,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.progress.tables import counts_by_state
 from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.report.policy import META
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import PAGE, RUNS
 from gravel.pipeline.store.opening import open_file
 from gravel.pipeline.store.sharing import is_own, is_shared, keep_own
 from gravel.pipeline.workflow.nodes import to_text
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-
-Json = Any
+from gravel.stages.artifact import Json
 
 
 def page_path(folder: Path) -> Path:
@@ -93,7 +89,7 @@ def relatives(folder: Path, record: Mapping[str, Json], *, served: bool = False)
         found.append(
             {
                 "run": each,
-                "href": f"../{quote(each)}/report.html" if there else None,
+                "href": f"../{quote(each)}/{PAGE}" if there else None,
                 "here": here,
                 "state": its.get("state", ""),
                 "started": its.get("started", ""),
@@ -130,7 +126,7 @@ def makers(
         maker = str(made.provenance.get("run") or "") if made is not None else ""
         if maker and maker != record["run"]:
             there = linked and (folder.parent / maker / PAGE).exists()
-            found[run["key"]] = (maker, f"../{quote(maker)}/report.html" if there else None)
+            found[run["key"]] = (maker, f"../{quote(maker)}/{PAGE}" if there else None)
     return found
 
 

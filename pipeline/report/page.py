@@ -13,10 +13,10 @@ from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.progress.tables import severity
 from gravel.pipeline.records.past_runs import reading_notes
+from gravel.pipeline.records.record import DONE
 from gravel.pipeline.report.figures import PARTS, checked
 from gravel.pipeline.report.links import counts_of, log_address, makers, page_path, put, relatives
 from gravel.pipeline.report.parts import (
-    DONE,
     KEY,
     headline,
     note_verified_runs,
@@ -25,7 +25,9 @@ from gravel.pipeline.report.parts import (
 )
 from gravel.pipeline.report.policy import SCRIPT, TABLES, chart_script, chart_style, page_policy
 from gravel.pipeline.report.tables import data_set_tables, prepared_table, shown_table
+from gravel.pipeline.store.folder import PAGE_DATA, STATIC_PAGE
 from gravel.pipeline.workflow.nodes import to_text
+from gravel.stages.artifact import Json
 from gravel.stages.charts import Chart
 from gravel.stages.urls import visible
 
@@ -36,12 +38,8 @@ if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
     from gravel.stages.artifacts import VertexIds
 
-Json = Any
-
 SIZE_LIMIT = 2_000_000
 """Bytes of `report.html` at most; pictures are left out from the last one up until it fits."""
-STATIC = "report-static.html"
-"""Name of a page with drawings in the place of charts."""
 WIDE = 400.0
 """Points of width beyond which a picture takes the whole page and, on a phone, is scrolled."""
 ROWS = (1_000, 300, 100)
@@ -64,10 +62,10 @@ def write_run_report(folder: Path, record: Mapping[str, Json], cache: Cache, *, 
     reports = report_artifacts(record, cache)
     page = page_path(folder)
     if static:
-        return put(page.with_name(STATIC), [page_text(folder, record, reports, cache, static=True)])
+        return put(page.with_name(STATIC_PAGE), [page_text(folder, record, reports, cache, static=True)])
     encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False)
     body = encoder.iterencode({"format": 1, "run": dict(record), "reports": reports})
-    put(page.with_suffix(".json"), map(visible, body))
+    put(page.with_name(PAGE_DATA), map(visible, body))
     return put(page, [page_text(folder, record, reports, cache)])
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gravel.pipeline.plan.drawing import draw_svg, gathered
 from gravel.pipeline.records.profile import OTHER, Profile, WholeRun, profiles, whole_run
+from gravel.pipeline.records.record import DONE
+from gravel.stages.artifact import Json
 from gravel.stages.charts import Axis, Rows, RowSeries, figure
 
 if TYPE_CHECKING:
     from gravel.stages.charts.model import Color
 
-
-Json = Any
-
-DONE = ("computed", "cached")
 UNCHECKED = "not verified"
 
 MAX_NAMED = 3

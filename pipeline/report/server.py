@@ -19,21 +19,16 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.records.event_log import LOG
 from gravel.pipeline.records.past_runs import read_run, run_folders
 from gravel.pipeline.report.links import counts_of
 from gravel.pipeline.report.page import page_text, report_artifacts
 from gravel.pipeline.report.policy import served_headers
-from gravel.pipeline.store.folder import LOGS, PAGE, RUN_RECORD, RUNS, run_path
+from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.folder import EVENT_LOG, LOGS, PAGE, PAGE_DATA, RUN_RECORD, RUNS, run_path
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file, stated
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-
 
 LOOPBACK = "127.0.0.1"
 NAMES = (LOOPBACK, "localhost")
@@ -58,7 +53,7 @@ class Pages:
         """Return a word that changes when a run goes on or is found dead, or when another run begins."""
         record = read_run(folder)
         try:
-            files = (file for file in (folder / RUN_RECORD, folder / LOG) if file.exists())
+            files = (file for file in (folder / RUN_RECORD, folder / EVENT_LOG) if file.exists())
             written = max(file.stat().st_mtime_ns for file in files)
             return f"{written:x}-{folder.parent.stat().st_mtime_ns:x}-{record['state'] if record else ''}"
         except OSError:
@@ -101,7 +96,7 @@ class Pages:
         if rest == [RUN_RECORD]:
             record = read_run(folder)
             return MISSING if record is None else (HTTPStatus.OK, JSON, json.dumps(record).encode())
-        if rest == ["report.json"] or (len(rest) == 2 and rest[0] == LOGS):
+        if rest == [PAGE_DATA] or (len(rest) == 2 and rest[0] == LOGS):
             form = JSON if len(rest) == 1 else "text/plain; charset=utf-8"
             with suppress(OSError, RequestError):
                 return HTTPStatus.OK, form, read_file(self._cache.root, run_path(*parts), MAX_LOG_BYTES)
@@ -109,7 +104,7 @@ class Pages:
 
     def _list(self) -> bytes:
         lines = [
-            f'<li><a href="{quote(folder.name)}/report.html">{escape(folder.name)}</a> '
+            f'<li><a href="{quote(folder.name)}/{PAGE}">{escape(folder.name)}</a> '
             f"{escape(record['state'])}: {escape(counts_of(record))}</li>"
             for folder in run_folders(self._cache.root)[:MAX_LISTED]
             if (record := read_run(folder)) is not None

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gravel.pipeline.progress.tables import NOT_WELL, counts_by_state
+from gravel.stages.artifact import Json
 from gravel.stages.charts import Cells, Chart, Curves, Rows
 
 Cell = Any
-Json = Any
 
 FEW = 4
 """Rows from which on a column that says the same in all of them is written once."""

@@ -23,7 +23,7 @@ from gravel.pipeline.schedule.job import Job
 from gravel.pipeline.schedule.job_store import Claim, JobStore, load_hooks
 from gravel.pipeline.schedule.policy import again
 from gravel.pipeline.schedule.times import iso
-from gravel.pipeline.store.folder import run_path
+from gravel.pipeline.store.folder import RUN_RECORD, run_path
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, read_file
 
 FAILURES = ("failed", "timed out", "lost")
@@ -182,7 +182,7 @@ def find_record(root: Path, claim: Claim) -> dict[str, Any] | None:
         return None
     for folder in run_folders(root):
         try:
-            if (folder / "run.json").stat().st_mtime < claim.began - 60:  # clocks of file servers differ
+            if (folder / RUN_RECORD).stat().st_mtime < claim.began - 60:  # clocks of file servers differ
                 return None
         except OSError:
             continue

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from pydantic.dataclasses import dataclass
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.core.files import config_folder, written_aside
+from gravel.pipeline.core.files import config_folder, make_config_folder, written_aside
 from gravel.pipeline.core.names import suggest
 from gravel.pipeline.records.hooks import EVENTS, Event
 from gravel.pipeline.schedule.job import DueTime, Job, Moment, Record
@@ -30,7 +30,7 @@ from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.folder import LEASES, SCHEDULES
 from gravel.pipeline.store.leases import Lease, holder
 from gravel.pipeline.store.ownership import user_name
-from gravel.pipeline.store.sharing import check_own_file, is_own, make_config_folder
+from gravel.pipeline.store.sharing import check_own_file, is_own
 
 FORMAT = 2
 HOOKS_FORMAT = 1

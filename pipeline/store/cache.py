@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.pipeline.store.acceptance import RECIPE_FOLDERS, RECIPES, UNTRUSTED
 from gravel.pipeline.store.checkpoints import FOLDER as UNFINISHED
 from gravel.pipeline.store.descriptors import NoFolder, enter
 from gravel.pipeline.store.failures import ReadOnly
@@ -33,6 +32,7 @@ from gravel.pipeline.store.location import linked_url
 from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord, seal
 from gravel.pipeline.store.selection import artifacts, entries
 from gravel.pipeline.store.sharing import is_shared
+from gravel.pipeline.store.signatures import RECIPE_FOLDERS, RECIPES, UNTRUSTED
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe

@@ -20,17 +20,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.files import Draft
 from gravel.pipeline.store.folder import Prepared
+from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.store.files import Draft
-    from gravel.pipeline.store.leases import RecipeLocks
 
 INTERVAL = 0.2
 """Seconds from one group to the next: a result that comes alone is published at once."""

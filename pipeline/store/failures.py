@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.files import existing_folder
 from gravel.pipeline.store.ownership import user_name
 
 _NUMPY = r"(\d+) requested and (\d+) written"
@@ -60,9 +61,12 @@ def explain(error: OSError, root: Path, needed: int | None = None) -> GravelErro
     otherwise = "choose another cache with --cache; what was computed is kept"
     wanted = f"{needed:,} bytes were to be written" if needed else "more was to be written"
     if number in (errno.ENOSPC, errno.EDQUOT):
+        import shutil
+
         quota = " within the quota" if number == errno.EDQUOT else ""
+        free = shutil.disk_usage(existing_folder(root)).free
         return GravelError(
-            f"no space left for the cache {root}{quota}: {wanted}, {_free(root):,} bytes are free",
+            f"no space left for the cache {root}{quota}: {wanted}, {free:,} bytes are free",
             hint=f"free space with `gravel cache gc`, or {otherwise}",
         )
     if number == errno.EFBIG:
@@ -97,10 +101,3 @@ def explain_read(error: OSError, path: Path) -> GravelError:
         f"{path} cannot be read: {(error.strerror or str(error)).lower()}",
         hint="choose another cache with --cache or GRAVEL_CACHE if its disk fails (see dmesg)",
     )
-
-
-def _free(root: Path) -> int:
-    import shutil
-
-    existing = next(folder for folder in (root, *root.parents) if folder.exists())
-    return shutil.disk_usage(existing).free

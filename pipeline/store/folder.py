@@ -2,7 +2,7 @@
 
 Layout below the root: `recipes/<digest>.json`, `artifacts/<id>.json`, `data/<uuid>/` (one Zarr group each),
 `data/<uuid>.lock` (its writer lives), `locks/`, `leases/`, `quarantine/`, `untrusted/` (recipes of others,
-`gravel.pipeline.store.acceptance`), `downloads/` (`gravel.pipeline.datasets.downloads`), `runs/<run>/`,
+`gravel.pipeline.store.signatures`), `downloads/` (`gravel.pipeline.datasets.downloads`), `runs/<run>/`,
 `unfinished/` (`gravel.pipeline.store.checkpoints`), and memos that are safe to delete: `digests/`,
 `resolved/`, `exported/`. Other rooms name them by the constants and functions here.
 
@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED, Acceptance
 from gravel.pipeline.store.failures import ReadOnly
 from gravel.pipeline.store.files import Draft, LocalFiles
 from gravel.pipeline.store.leases import lock, retire
@@ -37,16 +36,18 @@ from gravel.pipeline.store.records import (
     seal,
     unseal,
 )
+from gravel.pipeline.store.signatures import RECIPES, UNTRUSTED, Acceptance, check_signature
 
 T = TypeVar("T")
 
 RUNS, ARTIFACTS, DATA, LEASES = "runs", "artifacts", "data", "leases"
 DIGESTS, RESOLVED, EXPORTED = "digests", "resolved", "exported"
-SCRATCH, SCHEDULES = "scratch", "schedules"
-LOCK_FOLDERS = ("locks", "downloads/parts")
-QUARANTINES = ("quarantine", "downloads/quarantine")
+SCRATCH, SCHEDULES, DOWNLOADS, QUARANTINE = "scratch", "schedules", "downloads", "quarantine"
+LOCK_FOLDERS = ("locks", f"{DOWNLOADS}/parts")
 
-RUN_RECORD, PAGE, LOGS, DASK_LOG = "run.json", "report.html", "logs", "dask.log"
+RUN_RECORD, EVENT_LOG, PROFILE = "run.json", "events.jsonl", "profile.json"
+PAGE, STATIC_PAGE, PAGE_DATA = "report.html", "report-static.html", "report.json"
+LOGS, DASK_LOG = "logs", "dask.log"
 """Files in the folder of a run; `LOGS` is a folder of them."""
 
 
@@ -161,8 +162,6 @@ class CacheFolder:
 
     def check_recipe(self, folder: str, digest: str) -> str | None:
         """Say what is wrong with a recipe's record or its signature, after setting it aside, or None."""
-        from gravel.pipeline.store.signatures import check_signature
-
         found = self._recipe(folder, digest)
         if found is None:
             return "the recipe's record cannot be read"
@@ -213,7 +212,7 @@ class CacheFolder:
 
     def is_here(self, artifact_id: str) -> bool:
         """Say whether an artifact has a record in this folder; else only a store may hold it."""
-        return os.path.exists(f"{self.root}/artifacts/{artifact_id}.json")  # noqa: PTH110
+        return os.path.exists(f"{self.root}/{artifact_path(artifact_id)}")  # noqa: PTH110
 
     def lock(self, name: str) -> AbstractContextManager[None]:
         """Hold a lock by a name, waiting for it; see `gravel.pipeline.store.leases.lock`."""
@@ -240,13 +239,13 @@ class CacheFolder:
     def _set_aside(self, name: str, problem: str) -> None:
         self.say(f"{problem}; what it stands for is computed again")
         try:
-            self.files.move(name, f"quarantine/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
+            self.files.move(name, f"{QUARANTINE}/{Path(name).stem}-{time.time_ns()}/{Path(name).name}")
         except ReadOnly:
             self.say(f"{self.root / name} stays where it is, since the cache cannot be written")
 
     def quarantine(self, artifact_id: str, reason: str) -> None:
         """Move an artifact's record and data to `quarantine/<id>-<time>/` beside a `reason.json`."""
-        place = f"quarantine/{artifact_id}-{time.time_ns()}"
+        place = f"{QUARANTINE}/{artifact_id}-{time.time_ns()}"
         record = self.find(artifact_id) if self.is_here(artifact_id) else None
         if record is None:
             with suppress(ReadOnly):
@@ -257,7 +256,7 @@ class CacheFolder:
                 if not self.files.move(artifact_path(artifact_id), f"{place}/record.json"):
                     return
                 if not self._is_shared(record.path.name):
-                    self.files.move(f"data/{record.path.name}", f"{place}/data")
+                    self.files.move(data_path(record.path.name), f"{place}/data")
                 body = {"artifact": artifact_id, "kind": record.kind, "reason": reason, "time": time.time()}
                 self.files.replace(f"{place}/reason.json", seal({"format": RECORD_FORMAT, **body}))
         except ReadOnly:
@@ -273,8 +272,8 @@ class CacheFolder:
 
     def _is_shared(self, folder: str) -> bool:
         """Say whether another record names the same data, as the one that another's data were put under."""
-        names = self.files.names("artifacts", ".json")
-        texts = (self.files.read(f"artifacts/{name}") for name in names)
+        names = self.files.names(ARTIFACTS, ".json")
+        texts = (self.files.read(f"{ARTIFACTS}/{name}") for name in names)
         return any(found is not None and f'"{folder}"'.encode() in found[0] for found in texts)
 
 

@@ -31,7 +31,7 @@ from gravel.pipeline.store.records import OBJECT_BYTES, StoredFile, StoredObject
 if TYPE_CHECKING:
     from gravel.pipeline.store.objects import Source
     from gravel.pipeline.store.records import ArtifactRecord
-    from gravel.pipeline.store.stored import StoredArray
+    from gravel.pipeline.store.stored_array import StoredArray
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -15,7 +15,7 @@ import unicodedata
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.files import PRIVATE, make_root
+from gravel.pipeline.core.files import PRIVATE, existing_folder, make_root
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.ownership import Unsafe, describe, find_unsafe, group_name, user_name
 from gravel.pipeline.store.sharing import VARIABLE, Sharing, is_trusted, sharing_of, write_as_in
@@ -46,7 +46,9 @@ def find_cache(option: str | None = None) -> Path:
     if named and "://" in named:
         from gravel.pipeline.store.objects import check_url
 
-        return link_remote(root, check_url(named))
+        url, files = check_url(named), LocalFiles(root)
+        if linked_url(files) != url:
+            files.replace(LINK_FILE, json.dumps({"format": 1, "url": url}).encode())
     return root
 
 
@@ -78,14 +80,6 @@ def _tier(url: str) -> Path:
     words = rest.replace("/", "-")[:80]
     name = f"{words}-{blake3(f'{endpoint} {url}'.encode()).hexdigest()[:8]}"
     return Path.cwd() / base.expanduser() / name
-
-
-def link_remote(root: Path, url: str) -> Path:
-    """Make a folder the local tier of a remote cache, and return it."""
-    files = LocalFiles(root)
-    if linked_url(files) != url:
-        files.replace(LINK_FILE, json.dumps({"format": 1, "url": url}).encode())
-    return root
 
 
 def linked_url(files: LocalFiles) -> str | None:
@@ -189,16 +183,13 @@ def _check_member(root: Path, shared: Sharing, *, named: bool) -> None:
 def _refusal(root: Path, unsafe: Unsafe) -> RequestError:
     what = "" if unsafe.path == os.fspath(root) else f" {unsafe.path}:"
     trust = f"gravel cache trust {root} (or {VARIABLE}={root})"
-    mend = f"{unsafe.command}, or " if unsafe.command and _is_mine(unsafe.path) else ""
+    is_mine = os.stat(unsafe.path).st_uid == os.geteuid()  # noqa: PTH116
+    mend = f"{unsafe.command}, or " if unsafe.command and is_mine else ""
     return RequestError(
         f"the cache {root} is not trusted:{what} {unsafe.problem}, and could make you use what is not yours "
         f"({describe(unsafe.path)}; you are {user_name(os.geteuid())})",
         hint=f"{mend}if you trust whoever can write there: {trust}; else choose another with --cache",
     )
-
-
-def _is_mine(path: str) -> bool:
-    return os.stat(path).st_uid == os.geteuid()  # noqa: PTH116
 
 
 def _keep_to_the_user(root: Path) -> None:
@@ -225,7 +216,7 @@ def _keep_to_the_user(root: Path) -> None:
 
 def _make_before_others(root: Path) -> None:
     """In a folder that all can write, such as /tmp, make the cache at once, so that nobody is first."""
-    above = next(folder for folder in root.parents if folder.exists())
+    above = existing_folder(root.parent)
     try:
         if not above.stat().st_mode & stat.S_IWOTH:
             return

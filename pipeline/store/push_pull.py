@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
-from gravel.pipeline.store.acceptance import RECIPES
-from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.folder import CacheFolder
 from gravel.pipeline.store.frames import ByteCounter
 from gravel.pipeline.store.location import locate_cache
-from gravel.pipeline.store.objects import FaultySource, Folder, Source, get_if_sound, is_url
-from gravel.pipeline.store.records import BrokenRecord
-from gravel.pipeline.store.selection import Chosen, Moved, Selection, choose
+from gravel.pipeline.store.objects import Bucket, FaultySource, Folder, Source, get_if_sound, is_url
+from gravel.pipeline.store.records import BrokenRecord, RecipeRecord, seal, unseal
+from gravel.pipeline.store.selection import Chosen, Moved, Selection, choose, read_recipe
 from gravel.pipeline.store.sharing import is_shared, write_as_in
-from gravel.pipeline.store.signatures import OTHERS
-from gravel.pipeline.store.signing import Incoming, Signer
+from gravel.pipeline.store.signatures import FIELD, OTHERS, RECIPES, UNTRUSTED, signer_of
 from gravel.pipeline.store.transfer import (
+    Signer,
     download_artifact,
     download_run,
     upload_artifact,
     upload_run,
 )
-
-if TYPE_CHECKING:
-    from gravel.pipeline.store.records import RecipeRecord
-
 
 AT_ONCE = 8
 """Recipes, and as many artifacts, under way at once; their data share `frames.MOVE_THREADS`."""
@@ -40,7 +36,7 @@ def push(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
     Raises `RemoteError` for a store that fails; what was copied until then stays and is whole.
     """
     other = None if is_url(remote) else _other(cache, remote)
-    target = None if other is not None else open_bucket(remote)
+    target = None if other is not None else Bucket(remote)
     chosen = choose(Folder(cache.root), selection)
     own = target is not None and cache.remote is not None and cache.remote.url == target.where
     if not own:
@@ -93,7 +89,7 @@ def pull(cache: Cache, remote: str, selection: Selection, progress: ByteCounter 
 
     Raises `RemoteError` for a store that fails; what arrived until then stays and is whole.
     """
-    source: Source = open_bucket(remote) if is_url(remote) else Folder(_other(cache, remote).root)
+    source: Source = Bucket(remote) if is_url(remote) else Folder(_other(cache, remote).root)
     if isinstance(source, Folder) and not source.root.is_dir():
         raise RequestError(f"there is no cache {source.root}", hint="name the folder of a cache, or a URL")
     cache.acceptance.prepare()
@@ -136,6 +132,74 @@ def _into(
     _go(chosen, moved, take, remember)
     _go_through(chosen.runs, moved, lambda run: download_run(cache, run, source))
     return moved
+
+
+class Incoming:
+    """Takes recipes into a cache; counts, of those that came, the ones that no trusted key signed."""
+
+    def __init__(self, cache: CacheFolder, moved: Moved) -> None:
+        self._cache = cache
+        self._moved = moved
+        self._counting = threading.Lock()
+
+    def take_own(self, recipe: RecipeRecord, text: bytes, signer: Signer) -> bool:
+        """Sign and keep a record that this user puts here; says whether it lacked a trusted signature."""
+        files, name = self._cache.files, f"{RECIPES}/{recipe.digest}.json"
+        here = files.read(name)
+        if here is None and files.create(name, signer.signed(text, None)):
+            files.remove(f"{UNTRUSTED}/{recipe.digest}.json")
+            return True
+        if here is not None and self._is_as_good(here[0], recipe):
+            return False
+        with self._cache.lock(f"recipe-{recipe.digest}"):  # two who push at once keep both signatures
+            here = files.read(name)
+            signed = signer.signed(text, None if here is None else here[0])
+            self._cache.adopt(recipe.digest, signed, trusted=True)
+            return True
+
+    def _is_as_good(self, text: bytes, recipe: RecipeRecord) -> bool:
+        try:
+            there, body = read_recipe(text, recipe.digest), unseal(text)
+            if not all(self._cache.is_here(output) for output in there.outputs):
+                return False
+            if FIELD not in body:
+                # Made there: its own answer stays, and one that is the same gets a signature.
+                return there.outputs != recipe.outputs
+            return self._cache.acceptance.trusted(body) is not None
+        except BrokenRecord:
+            return False
+
+    def take(self, recipe: RecipeRecord, text: bytes) -> bool:
+        """Keep a record that somebody offers; says whether it was missing.
+
+        Without the signature of a trusted key it is kept apart and does not count until its key is trusted.
+        """
+        digest = recipe.digest
+        here = self._cache.look_up_here(digest)
+        if here is not None and all(self._cache.is_here(output) for output in here.outputs):
+            return False
+        try:
+            body = unseal(text)
+            trusted = self._cache.acceptance.trusted(body)
+        except BrokenRecord as error:
+            self._moved.damaged[digest] = f"the record of the recipe is damaged ({error})"
+            return False
+        if trusted is None:
+            self._count(body)
+            kept = self._cache.files.read(f"{UNTRUSTED}/{digest}.json")
+            if kept is not None and kept[0] == text:
+                return False
+        text = text if trusted is None else seal(trusted)
+        self._cache.adopt(digest, text, trusted=trusted is not None)
+        return True
+
+    def _count(self, body: dict[str, object]) -> None:
+        key = signer_of(body)
+        with self._counting:
+            if key is None:
+                self._moved.unsigned += 1
+            else:
+                self._moved.untrusted[key.text] = self._moved.untrusted.get(key.text, 0) + 1
 
 
 def _go_through(runs: list[str], moved: Moved, copy: Callable[[str], bool]) -> None:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import gravel.stages.artifacts  # noqa: F401 (defines the kinds)
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store.acceptance import RECIPE_FOLDERS
 from gravel.pipeline.store.identity import WrongContent, check_id
 from gravel.pipeline.store.layout import ATTRIBUTE, GROUP, METADATA, fields_of
 from gravel.pipeline.store.records import ArtifactRecord, read_metadata
+from gravel.pipeline.store.signatures import RECIPE_FOLDERS
 from gravel.stages.artifact import Artifact
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
-    from gravel.pipeline.store.stored import StoredArray
+    from gravel.pipeline.store.stored_array import StoredArray
 
 VERIFY_THREADS = 8
 """Artifacts that are read at the same time, at most; large arrays have threads of their own."""
@@ -61,7 +61,7 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
 def open_array(record: ArtifactRecord, name: str) -> StoredArray:
     """Return one array of an artifact."""
     # NumPy takes 0.3 s to import, and an artifact may have no arrays.
-    from gravel.pipeline.store.stored import StoredArray
+    from gravel.pipeline.store.stored_array import StoredArray
 
     return StoredArray(
         record.root, f"{record.inside}/{name}", record.layouts[name], record.roots[name], record.id

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
+from gravel.pipeline.core.names import counted
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
-    from gravel.pipeline.store.objects import Target
+    from gravel.pipeline.store.objects import Bucket
 
 
 PAUSE_SECONDS = 15.0
@@ -51,7 +52,7 @@ class Remote:
     def __init__(self, cache: CacheFolder, url: str) -> None:
         self.url = url
         self._cache = cache
-        self._target: Target | None = None
+        self._target: Bucket | None = None
         self._opening = threading.Lock()
         self._quiet_until = 0.0
         self._reported: set[str] = set()
@@ -102,7 +103,7 @@ class Remote:
         self._cache.adopt(digest, seal(trusted), trusted=True)
         return RecipeRecord.from_json(trusted)
 
-    def _recipe(self, digest: str, target: Target) -> bytes | None:
+    def _recipe(self, digest: str, target: Bucket) -> bytes | None:
         """Ask for a recipe; after many that the store did not have, look at the list of those that it has."""
         if self._missed >= MISSES and time.monotonic() > self._listed_until:
             self._listed = {name.removesuffix(".json") for name in target.names("recipes")}
@@ -113,7 +114,7 @@ class Remote:
         self._missed += text is None
         return text
 
-    def _fetch_record(self, artifact_id: str, target: Target) -> bool:
+    def _fetch_record(self, artifact_id: str, target: Bucket) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
         from gravel.pipeline.store.identity import check_id, with_true_extent
         from gravel.pipeline.store.layout import METADATA, attributes_in
@@ -274,7 +275,7 @@ class Remote:
             self._queue.put(None)
             self._pusher.join(REPORT_SECONDS)
             if self._pusher.is_alive():
-                count = _results(len(self.pending()))
+                count = counted(len(self.pending()), "result")
                 self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
             self._pusher.join()
             self._pusher = None
@@ -288,7 +289,7 @@ class Remote:
             if problem is not None:
                 break
         if self.pushed:
-            went = f"{_results(self.pushed)} ({format_bytes(self.pushed_bytes)}) went to {self.url}"
+            went = f"{counted(self.pushed, 'result')} ({format_bytes(self.pushed_bytes)}) went to {self.url}"
             self._cache.say(went)
         if problem is None and self.pushed and run is not None:
             problem = self._push_run(run)
@@ -313,7 +314,7 @@ class Remote:
         waiting = self.pending()
         if waiting:
             self._cache.say(
-                f"not in {self.url} yet, but kept here: {_results(len(waiting))} ({reason}); "
+                f"not in {self.url} yet, but kept here: {counted(len(waiting), 'result')} ({reason}); "
                 f"the next run or `gravel cache push --cache {self.url}` goes on"
             )
 
@@ -328,21 +329,16 @@ class Remote:
                 f"{text}; going on with what is here" + (f" ({hint})" if hint is not None else "")
             )
 
-    def _reach(self, *, patient: bool = False) -> Target | None:
+    def _reach(self, *, patient: bool = False) -> Bucket | None:
         """Return the store, or None while it is left alone; `patient` asks it in any case."""
         if not patient and time.monotonic() < self._quiet_until:
             return None
         with self._opening:
             if self._target is None:
-                from gravel.pipeline.store.bucket import open_bucket
-                from gravel.pipeline.store.objects import RemoteError
+                from gravel.pipeline.store.objects import Bucket, RemoteError
 
                 try:
-                    self._target = open_bucket(self.url)
+                    self._target = Bucket(self.url)
                 except RequestError as error:
                     raise RemoteError(str(error), hint=error.problems[0].hint) from error
         return self._target
-
-
-def _results(count: int) -> str:
-    return f"{count} result" if count == 1 else f"{count} results"

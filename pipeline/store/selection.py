@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.store.acceptance import RECIPES, UNTRUSTED
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, unseal
+from gravel.pipeline.store.signatures import RECIPES, UNTRUSTED
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.folder import CacheFolder
@@ -96,12 +96,19 @@ def artifacts(cache: CacheFolder) -> list[ArtifactRecord]:
     return sorted((record for record in found if record is not None), key=lambda record: record.created)
 
 
+def makers_of(known: Iterable[RecipeRecord]) -> dict[str, RecipeRecord]:
+    """Return the first recipe that led to each output, by its id, and by the one that it has if unkept."""
+    makers: dict[str, RecipeRecord] = {}
+    for recipe in known:
+        for position, output in enumerate(recipe.outputs):
+            makers.setdefault(output, recipe)
+            makers.setdefault(f"recipe:{recipe.digest}:{position}", recipe)
+    return makers
+
+
 def entries(cache: CacheFolder) -> list[Entry]:
     """Return every artifact with its maker, the oldest first."""
-    makers: dict[str, RecipeRecord] = {}
-    for recipe in recipes(cache):
-        for output in recipe.outputs:
-            makers.setdefault(output, recipe)
+    makers = makers_of(recipes(cache))
     return [Entry(record, makers.get(record.id)) for record in artifacts(cache)]
 
 
@@ -266,11 +273,7 @@ def _texts(source: Source, names: Sequence[str], place: str, chosen: Chosen) -> 
 
 def _closure(digests: set[str], known: dict[str, RecipeRecord]) -> set[str]:
     """Add the recipes that made the inputs of these, and theirs."""
-    makers: dict[str, str] = {}
-    for recipe in sorted(known.values(), key=lambda recipe: recipe.created):
-        for position, output in enumerate(recipe.outputs):
-            makers.setdefault(output, recipe.digest)
-            makers.setdefault(f"recipe:{recipe.digest}:{position}", recipe.digest)
+    makers = makers_of(sorted(known.values(), key=lambda recipe: recipe.created))
     reached: set[str] = set()
     waiting = list(digests)
     while waiting:
@@ -279,5 +282,5 @@ def _closure(digests: set[str], known: dict[str, RecipeRecord]) -> set[str]:
             continue
         reached.add(digest)
         slots = known[digest].parts.get("inputs", {})
-        waiting += [makers[name] for names in slots.values() for name in names if name in makers]
+        waiting += [makers[name].digest for names in slots.values() for name in names if name in makers]
     return reached

@@ -20,7 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.files import GROUP, OTHERS_READ, PRIVATE, config_folder, given_mask
+from gravel.pipeline.core.files import (
+    GROUP,
+    OTHERS_READ,
+    PRIVATE,
+    config_folder,
+    given_mask,
+    make_config_folder,
+    written_aside,
+)
 from gravel.pipeline.store.descriptors import open_regular
 from gravel.pipeline.store.ownership import describe, find_unsafe, group_name, user_name
 
@@ -195,11 +203,7 @@ def is_trusted(folder: Path) -> bool:
     if not trusted:
         return False
     names = {os.path.abspath(folder), os.path.realpath(folder)}  # noqa: PTH100 (links are kept)
-    return any(_holds(each, name) for each in trusted for name in names)
-
-
-def _holds(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    return any(f"{name}/".startswith(f"{each.rstrip('/')}/") for each in trusted for name in names)
 
 
 def trusted_folders() -> list[str]:
@@ -218,18 +222,9 @@ def trust(folder: Path) -> Path:
     before = check_own_file(file) if file.exists() else ""
     if path not in before.splitlines():
         make_config_folder()
-        unfinished = file.with_name(f".{FOLDERS_FILE}.{os.getpid()}")
-        unfinished.write_text(f"{before}{path}\n", encoding="utf-8")
-        unfinished.chmod(0o600)
-        unfinished.replace(file)
+        with written_aside(file, f"{before}{path}\n".encode(), 0o600) as aside:
+            aside.replace(file)
     return file
-
-
-def make_config_folder() -> Path:
-    """Make the user's configuration folder, which nobody else may read."""
-    folder = config_folder()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
 
 
 def check_own_file(file: Path) -> str:

@@ -32,7 +32,7 @@ from gravel.pipeline.store.identity import (
 from gravel.pipeline.store.layout import LEAF_BYTES, LEAVES, METADATA, Layout
 from gravel.pipeline.store.mapping import leaf_buffer, read_at
 from gravel.pipeline.store.records import StoredFile
-from gravel.pipeline.store.stored import StoredArray, note_as_checked
+from gravel.pipeline.store.stored_array import StoredArray, note_as_checked
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -161,13 +161,14 @@ class ArraySink:
                 self._write(block)
             digested.result()
 
-    def write(self, array: Array) -> None:
-        """Write a whole array; it must not change meanwhile."""
+    def write(self, array: Array) -> StoredArray:
+        """Write a whole array, which must not change meanwhile, and end."""
         self._rows = len(array)
         for block in byte_blocks(array):
             self._before_each()
             with storage_errors(self._root, array.dtype.itemsize * self._rows):
                 self._write(block)
+        return self.close()
 
     def _write(self, block: memoryview) -> None:
         if self._handle is None:

@@ -15,15 +15,32 @@ import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-from gravel.pipeline.store.acceptance import RECIPES
 from gravel.pipeline.store.descriptors import create, make_folder
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.files import sync_file, sync_folder
+from gravel.pipeline.store.folder import (
+    EVENT_LOG,
+    LOGS,
+    PAGE,
+    PAGE_DATA,
+    PROFILE,
+    RUN_RECORD,
+    RUNS,
+    STATIC_PAGE,
+    CacheFolder,
+    Prepared,
+    artifact_path,
+    data_path,
+    publish,
+    run_path,
+    scratch_path,
+)
 from gravel.pipeline.store.frames import SLOTS, Arrival, ByteCounter, for_each, new_file, send_arrays
 from gravel.pipeline.store.identity import with_true_extent
 from gravel.pipeline.store.layout import METADATA
@@ -31,17 +48,24 @@ from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.objects import FaultySource, Folder, get_if_sound
 from gravel.pipeline.store.opening import MAX_LOG_BYTES, MAX_RECORD_BYTES, stated
 from gravel.pipeline.store.reader import check_metadata, find_fault
-from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, StoredFile, read_metadata, seal
-from gravel.pipeline.store.selection import check_name, read_artifact_record
-from gravel.pipeline.store.signing import Signer
+from gravel.pipeline.store.records import (
+    ArtifactRecord,
+    BrokenRecord,
+    StoredFile,
+    read_metadata,
+    seal,
+    unseal,
+)
+from gravel.pipeline.store.selection import check_name, read_artifact_record, read_recipe
+from gravel.pipeline.store.signatures import FIELD, MAX_SIGNERS, RECIPES, check_signature, sign, signed_bodies
 
 if TYPE_CHECKING:
-    from gravel.pipeline.store.folder import CacheFolder
-    from gravel.pipeline.store.objects import Source, Target
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-NAMES = frozenset(
-    {"run.json", "events.jsonl", "report.html", "report.json", "report-static.html", "profile.json"}
-)
+    from gravel.pipeline.store.objects import Bucket, Source
+    from gravel.pipeline.trust.keys import PublicKey
+
+NAMES = frozenset((RUN_RECORD, EVENT_LOG, PROFILE, PAGE, STATIC_PAGE, PAGE_DATA))
 """Of the files of a run; below `logs/` each stage run may have one. No other is copied."""
 
 
@@ -60,11 +84,10 @@ def download_artifact(
         raise FaultySource(
             f"the record of artifact {artifact_id[:12]} at {source.where} is damaged ({error})"
         ) from error
-    folder = cache.root / "data" / uuid.uuid4().hex
+    folder = cache.root / data_path(uuid.uuid4().hex)
     with storage_errors(cache.root, incoming.bytes_on_disk):
         # The lock comes first and goes last: a folder without one is a published artifact.
         lease = Lease(folder.with_suffix(".lock"), f"arrival of artifact {incoming.id[:12]}")
-        kept = False
         try:
             if incoming.bytes_on_disk > disk_usage(cache.root).free:  # a few compressed bytes may fill a disk
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -79,28 +102,18 @@ def download_artifact(
             record = with_true_extent(record, record.attributes)
             for place in {path.parent for path in folder.rglob("*")} | {folder, folder.parent}:
                 sync_folder(place)
-            kept = _record(cache, record)
+            return publish(cache, Prepared(record))
+        except BaseException:
+            rmtree(folder, ignore_errors=True)
+            raise
         finally:
-            if not kept:
-                rmtree(folder, ignore_errors=True)
             lease.end()
-    return cache.describe(incoming.id)
-
-
-def _record(cache: CacheFolder, record: ArtifactRecord) -> bool:
-    text = seal(record.to_json())
-    while not cache.files.create(f"artifacts/{record.id}.json", text):
-        damage = cache.check(record.id)
-        if damage is None:
-            return False
-        cache.quarantine(record.id, damage)
-    return True
 
 
 def _copy_file(
     record: ArtifactRecord, file: StoredFile, folder: Path, source: Source, progress: ByteCounter | None
 ) -> None:
-    name = f"data/{record.path.name}/{file.path}"
+    name = f"{record.inside}/{file.path}"
     left = file.size
     with SLOTS, new_file(folder, file.path) as handle:
         pieces = source.read(name, file.size)
@@ -119,7 +132,7 @@ def _copy_file(
 def upload_artifact(
     cache: CacheFolder,
     artifact_id: str,
-    target: Target,
+    target: Bucket,
     progress: ByteCounter | None = None,
     *,
     is_bad: Callable[[str, str], bool] = lambda identity, place: False,
@@ -130,7 +143,7 @@ def upload_artifact(
     Raises `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that
     fails.
     """
-    name = f"artifacts/{artifact_id}.json"
+    name = artifact_path(artifact_id)
     there = _whole_there(get_if_sound(target, name), artifact_id, is_bad)
     if there is not None:
         return 0
@@ -138,7 +151,7 @@ def upload_artifact(
         raise DamagedArtifact(artifact_id, "it has no record in the cache")
     record = cache.describe(artifact_id)
     check_metadata(record)
-    folder = f"data/{record.path.name}"
+    folder = data_path(record.path.name)
     # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
     present = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
     sent: dict[str, int] = {}
@@ -179,9 +192,62 @@ def _whole_there(text: bytes | None, artifact_id: str, is_bad: Callable[[str, st
     return None if is_bad(artifact_id, place) else place
 
 
-def upload_recipe(cache: CacheFolder, digest: str, target: Target, is_bad: Callable[[str, str], bool]) -> int:
+class Signer:
+    """Signs the recipes that were made here; those that came signed keep their signature."""
+
+    def __init__(self, cache: CacheFolder) -> None:
+        self._cache = cache
+
+    @cached_property
+    def _key(self) -> tuple[Ed25519PrivateKey, PublicKey]:
+        from gravel.pipeline.trust.keys import signing_key
+
+        return signing_key()
+
+    def prepare(self) -> None:
+        """Read the key, or make it; raises `RequestError` if there can be none."""
+        self._key  # noqa: B018 (kept for later)
+
+    def signed(self, text: bytes, there: bytes | None) -> bytes:
+        """Return a record's text with a signature, and in it the one by another that it takes the place of.
+
+        Raises `RequestError` if there can be no key.
+        """
+        body = unseal(text)
+        other = self._other(body, there)
+        if FIELD in body:
+            return text if other is None else sign(text, *self._key, [body, other])
+        return sign(text, *self._key, [] if other is None else [other])
+
+    def _other(self, body: dict[str, Any], there: bytes | None) -> dict[str, Any] | None:
+        """Return the record of another user that lies there, if it is sound."""
+        if there is None:
+            return None
+        try:
+            read_recipe(there, body["recipe"])
+            other = unseal(there)
+            key = check_signature(other)
+        except BrokenRecord:
+            return None
+        signers = len(signed_bodies(other))
+        if key is None or key == self._key[1] or signers >= MAX_SIGNERS - 2:
+            return None
+        return other
+
+    def counts(self, text: bytes | None, digest: str) -> bool:
+        """Say whether what lies there is whole and signed by a key that this user trusts."""
+        if text is None:
+            return False
+        try:
+            read_recipe(text, digest)
+            return self._cache.acceptance.trusted(unseal(text)) is not None
+        except BrokenRecord:
+            return False
+
+
+def upload_recipe(cache: CacheFolder, digest: str, target: Bucket, is_bad: Callable[[str, str], bool]) -> int:
     """Copy a recipe and its outputs to an object store, the recipe last; returns the bytes of data sent."""
-    found = cache.files.read(f"recipes/{digest}.json")
+    found = cache.files.read(f"{RECIPES}/{digest}.json")
     record = cache.look_up_here(digest)
     if found is None or record is None:
         return 0
@@ -195,13 +261,13 @@ def upload_recipe(cache: CacheFolder, digest: str, target: Target, is_bad: Calla
     return sent
 
 
-def upload_run(cache: CacheFolder, run: str, target: Target) -> None:
+def upload_run(cache: CacheFolder, run: str, target: Bucket) -> None:
     """Copy a run's folder to an object store, its record last; raises `FaultySource` for what is no file."""
     source = Folder(cache.root)
     for name in _names_of(source, run):
-        data = _data(source, f"runs/{run}/{name}")
+        data = _data(source, run_path(run, name))
         if data is not None:
-            target.put(f"runs/{run}/{name}", data)
+            target.put(run_path(run, name), data)
 
 
 def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
@@ -209,10 +275,10 @@ def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
 
     Raises `FaultySource` for what is no file there, or for what is in the way here.
     """
-    target = f"runs/{check_name(run)}"
-    if stated(cache.root, f"{target}/run.json") is not None:
+    target = run_path(check_name(run))
+    if stated(cache.root, run_path(run, RUN_RECORD)) is not None:
         return False
-    aside = f"scratch/{uuid.uuid4().hex}"  # what is left there goes with the next run
+    aside = scratch_path(uuid.uuid4().hex)  # what is left there goes with the next run
     with storage_errors(cache.root):
         try:
             for name in _names_of(source, run):
@@ -221,8 +287,8 @@ def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
                     make_folder(cache.root, f"{aside}/{name}".rpartition("/")[0])
                     with os.fdopen(create(cache.root, f"{aside}/{name}"), "wb") as file:
                         file.write(data)
-            make_folder(cache.root, "runs")
-            _date(cache.root / aside / "run.json")
+            make_folder(cache.root, RUNS)
+            _date(cache.root / aside / RUN_RECORD)
             (cache.root / aside).rename(cache.root / target)
         except OSError as error:
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
@@ -235,15 +301,15 @@ def download_run(cache: CacheFolder, run: str, source: Source) -> bool:
 
 def _names_of(source: Source, run: str) -> list[str]:
     """List what a run has of what runs have, its record last."""
-    logs = {f"logs/{name}" for name in source.names(f"runs/{run}/logs") if name.endswith(".log")}
-    here = {name for name in source.names(f"runs/{run}") if name in NAMES}
+    logs = {f"{LOGS}/{name}" for name in source.names(run_path(run, LOGS)) if name.endswith(".log")}
+    here = {name for name in source.names(run_path(run)) if name in NAMES}
     for name in sorted(logs):
-        check_name(name.removeprefix("logs/"))
-    return [*sorted(logs | here - {"run.json"}), "run.json"]
+        check_name(name.removeprefix(f"{LOGS}/"))
+    return [*sorted(logs | here - {RUN_RECORD}), RUN_RECORD]
 
 
 def _data(source: Source, name: str) -> bytes | None:
-    is_record = name.endswith("/run.json")
+    is_record = name.endswith(f"/{RUN_RECORD}")
     pieces = source.read(name, MAX_RECORD_BYTES if is_record else MAX_LOG_BYTES)
     return None if pieces is None else b"".join(pieces)
 

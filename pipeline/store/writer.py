@@ -28,6 +28,7 @@ from gravel.pipeline.store.sink import ArraySink, WriteThreads, run_now, write_f
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
+    from gravel.pipeline.store.stored_array import StoredArray
     from gravel.stages.artifact import Array, Artifact
 
 THREADS_FROM = 1 << 20
@@ -68,7 +69,7 @@ class ArtifactWriter:
         self._before_each = before_each
         self._sinks: list[ArraySink] = []
         self._unflushed: list[tuple[Path, list[ArraySink]]] = []
-        self._writing: list[Future[None]] = []
+        self._writing: list[Future[StoredArray]] = []
         self._leases: dict[Path, Lease] = {}
         self._threads = threads or WriteThreads()
         self._ends_threads = threads is None
@@ -101,12 +102,10 @@ class ArtifactWriter:
                 sink.abandon()
             if self._ends_threads:
                 self._threads.close()
-            for folder in list(self._leases):
-                self._drop(folder)
-
-    def _drop(self, folder: Path) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
-        self._leases.pop(folder).end()
+            while self._leases:
+                folder, lease = self._leases.popitem()
+                shutil.rmtree(folder, ignore_errors=True)
+                lease.end()
 
     def sink(
         self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
@@ -172,7 +171,7 @@ class ArtifactWriter:
         if (stored := self._stored(expected)) is not None:
             for sink in sinks.values():
                 sink.abandon()  # what is being synced still has its file open
-            self._hand_over(sinks, stored)
+            self._point_arrays_at(sinks, stored)
             return Prepared(stored, is_new=False)
         self._write({name: array for name, array in arrays.items() if name not in sinks}, sinks)
         sinks = {name: sinks[name] for name in arrays}
@@ -202,7 +201,7 @@ class ArtifactWriter:
             used=time.time(),
             roots={name: content.root for name, content in contents.items()},
         )
-        self._hand_over(sinks, record)
+        self._point_arrays_at(sinks, record)
         self._unflushed.append((folder, list(sinks.values())))
         return Prepared(record)
 
@@ -224,7 +223,7 @@ class ArtifactWriter:
             sink = sinks[name] = self.sink(array.dtype, tuple(array.shape[1:]))
             several = sink.dtype.itemsize * math.prod(array.shape) >= THREADS_FROM
             submit = self._threads.writers.submit if several else run_now
-            self._writing.append(submit(_write_whole, sink, array))
+            self._writing.append(submit(sink.write, array))
         for each in self._writing:
             each.result()
         self._writing.clear()
@@ -247,13 +246,8 @@ class ArtifactWriter:
             files += [replace(file, path=f"{name}/{file.path}") for file in sink.manifest]
         return files
 
-    def _hand_over(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
+    def _point_arrays_at(self, sinks: dict[str, ArraySink], record: ArtifactRecord) -> None:
         """Let the arrays that a stage may still hold read from where they lie now."""
         for name, sink in sinks.items():
             sink.array.become(open_array(record, name))
             self._sinks.remove(sink)
-
-
-def _write_whole(sink: ArraySink, array: Array) -> None:
-    sink.write(array)
-    sink.close()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.core.files import config_folder, written_aside
+from gravel.pipeline.core.files import config_folder, make_config_folder, written_aside
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -173,14 +173,6 @@ def _make(path: Path) -> None:
             f"no signing key can be made: {path} cannot be written ({error.strerror})",
             hint="make that folder writable, or name another with XDG_CONFIG_HOME",
         ) from error
-
-
-def make_config_folder() -> Path:
-    """Return the configuration folder, which is made for this user alone if there is none."""
-    folder = config_folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
 
 
 def _name() -> str:

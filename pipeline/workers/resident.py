@@ -55,7 +55,7 @@ def read_only(artifact: Artifact) -> Artifact:
     import numpy
 
     from gravel.pipeline.store.mapping import locked
-    from gravel.pipeline.store.stored import StoredArray
+    from gravel.pipeline.store.stored_array import StoredArray
 
     def change(array: Any) -> Any:
         if isinstance(array, StoredArray):

@@ -1,16 +1,16 @@
-"""One entry of `stages:` taken apart: its stage, which entries feed which slot, and its parameters."""
+"""Entries of `stages:` taken apart: stage, inputs of each slot, parameters; and the files of `outputs`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gravel.pipeline.core.durations import FORM, parse_duration
 from gravel.pipeline.core.errors import Location
 from gravel.pipeline.core.names import either, nearest, suggest
 from gravel.pipeline.plugins.packages import RESERVED
-from gravel.pipeline.workflow.model import StageEntry
-from gravel.pipeline.workflow.nodes import MapNode, Node, ScalarNode, to_text
+from gravel.pipeline.workflow.model import OutputFile, StageEntry
+from gravel.pipeline.workflow.nodes import MapNode, Node, ScalarNode, is_null, to_text
 from gravel.pipeline.workflow.values import Scope, listed
 from gravel.stages.artifact import Json
 from gravel.stages.stage import Stage
@@ -250,3 +250,29 @@ class _EntryReader:
                 hint = suggest(axis, axes, "matrix axis")
                 self.fault("over", f"there is no matrix axis {axis!r:.60}", hint)
         return frozenset(axes[axis] for axis in over if isinstance(axis, str) and axis in axes)
+
+
+_OUTPUTS_LIKE = "write it like outputs: {components: 'out/{dataset}.parquet'}"
+
+
+def read_outputs(scope: Scope, entries: Collection[str]) -> tuple[OutputFile, ...]:
+    """Return the files that a workflow names, each with the entry whose results it gets; faults are noted."""
+    node = scope.top.items.get("outputs")
+    if node is None or is_null(node):
+        return ()
+    if not isinstance(node, MapNode):
+        scope.fault(node, "`outputs` is no mapping of entries to names of files", _OUTPUTS_LIKE)
+        return ()
+    found = []
+    for entry, item in node.items.items():
+        if entry not in entries:
+            hint = suggest(entry, entries, "entry")
+            scope.fault(node.keys[entry], f"`outputs` names {entry!r}, and there is no such entry", hint)
+            continue
+        filled = scope.fixed(item, "an axis stands in single braces, as in {dataset}")
+        for name, where in listed(filled.value, item) if filled is not None else ():
+            if isinstance(name, str) and name.strip():
+                found.append(OutputFile(entry, name, scope.at(where)))
+            else:
+                scope.fault(where, f"{to_text(name)!r:.60} is no name of a file", _OUTPUTS_LIKE)
+    return tuple(found)

@@ -13,11 +13,10 @@ from gravel.pipeline.core.errors import Location, RequestError
 from gravel.pipeline.core.names import either, suggest
 from gravel.pipeline.datasets.file_lists import expanded, is_several
 from gravel.pipeline.plugins.packages import known_stages
-from gravel.pipeline.workflow.entries import Draft, Named
+from gravel.pipeline.workflow.entries import Draft, Named, read_outputs
 from gravel.pipeline.workflow.model import Choice, EntryOutput, StageEntry, Variant, Workflow, count_choices
 from gravel.pipeline.workflow.nesting import Reader
 from gravel.pipeline.workflow.nodes import Node, ScalarNode, Text, scalars
-from gravel.pipeline.workflow.outputs import read_outputs
 from gravel.pipeline.workflow.source import Faults, read_workflow_text
 from gravel.pipeline.workflow.validation import validate
 from gravel.pipeline.workflow.values import MAX_RUNS, MAX_VALUES, Scope, references

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gravel.pipeline.core.files import ROOT
-from gravel.pipeline.plugins.sources import Sources
+from gravel.pipeline.plugins.code import Sources
 from gravel.stages.stage import all_stages
 
 STORED = Path(__file__).with_name("fingerprints")

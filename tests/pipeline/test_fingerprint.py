@@ -6,7 +6,7 @@ import pytest
 
 from gravel.kernels.strategy import strategies_in
 from gravel.pipeline.core.files import ROOT
-from gravel.pipeline.plugins.sources import Sources, cuda_digest, python_digest
+from gravel.pipeline.plugins.code import Sources, cuda_digest, python_digest
 from tests.kernels.tree_copy import link_packages
 from tests.pipeline.fingerprint import ACCEPT, Fingerprint, compare, current, read, write
 

@@ -10,7 +10,7 @@ import pytest
 from gravel.kernels.verify import Check, check_bfs, check_components, skipped_checks
 from gravel.kernels.verify.tree import LOST, levels_of
 from gravel.pipeline.core.files import ROOT
-from gravel.pipeline.plugins.sources import Sources
+from gravel.pipeline.plugins.code import Sources
 from tests.kernels.verify.damage import search
 from tests.zoo import ZooGraph, scipy_components, zoo
 

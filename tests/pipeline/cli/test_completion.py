@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.cli.test_first_steps import command
+from tests.pipeline.cli.test_options import command
 from tests.pipeline.cli.test_run import gravel
 
 WORKFLOW = """\

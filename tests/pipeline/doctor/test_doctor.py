@@ -17,7 +17,7 @@ import pytest
 
 from gravel.pipeline.cli.doctor import findings
 from gravel.pipeline.core.hardware import Device
-from gravel.pipeline.doctor import disk, gpus, machine
+from gravel.pipeline.doctor import gpus, machine
 from gravel.pipeline.doctor.machine import Finding
 
 
@@ -115,14 +115,14 @@ def test_the_kind_of_file_system(tmp_path, monkeypatch):
     kinds = [("/", "rootfs"), ("/", "overlay"), (str(inner.resolve()), "nfs4")]
     mounts = [SimpleNamespace(mountpoint=point, fstype=kind) for point, kind in kinds]
     monkeypatch.setattr(psutil, "disk_partitions", lambda **options: mounts)
-    assert disk.file_system(inner) == "nfs4"
-    assert disk.file_system(tmp_path) == "overlay"
+    assert machine.file_system(inner) == "nfs4"
+    assert machine.file_system(tmp_path) == "overlay"
     mounts.clear()
-    assert disk.file_system(tmp_path) is None
+    assert machine.file_system(tmp_path) is None
 
 
 def test_a_file_server_with_another_clock(tmp_path, monkeypatch):
-    assert list(disk.skew(tmp_path)) == []
+    assert list(machine.cache_clock(tmp_path)) == []
     real = Path.touch
 
     def late(path, *args):
@@ -130,32 +130,32 @@ def test_a_file_server_with_another_clock(tmp_path, monkeypatch):
         os.utime(path, (time.time() + 90, time.time() + 90))
 
     monkeypatch.setattr(Path, "touch", late)
-    assert "90 s away" in one(disk.skew(tmp_path)).found
+    assert "90 s away" in one(machine.cache_clock(tmp_path)).found
 
 
 def test_a_disk_without_locks(tmp_path, monkeypatch):
-    assert list(disk.lock(tmp_path)) == []
+    assert list(machine.cache_locks(tmp_path)) == []
 
     def refuse(file, how):
         raise OSError(38, "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    assert one(disk.lock(tmp_path)).state == "note"
+    assert one(machine.cache_locks(tmp_path)).state == "note"
 
 
 def test_the_cache_is_measured_and_left_as_it_was(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "PROBE_BYTES", 1 << 20)
-    found = {finding.subject: finding for finding in disk.cache(tmp_path / "deep" / "cache")}
+    monkeypatch.setattr(machine, "PROBE_BYTES", 1 << 20)
+    found = {finding.subject: finding for finding in machine.cache(tmp_path / "deep" / "cache")}
     assert "small files/s" in found["cache speed"].found
     assert list(tmp_path.iterdir()) == []
-    monkeypatch.setattr(disk, "LOW_DISK", 1 << 62)
-    assert "gc" in (next(iter(disk.cache(tmp_path))).cure or "")
+    monkeypatch.setattr(machine, "LOW_DISK", 1 << 62)
+    assert "gc" in (next(iter(machine.cache(tmp_path))).cure or "")
 
 
 def test_versions_that_do_not_fit(monkeypatch):
-    assert machine.unfit("gravel") == []
+    assert machine.unfit() == []
     monkeypatch.setattr("importlib.metadata.requires", lambda name: ["numpy>=99", "x; extra == 'y'"])
-    ((requirement, installed),) = machine.unfit("gravel")
+    ((requirement, installed),) = machine.unfit()
     assert requirement == "numpy>=99"
     assert installed.startswith("numpy ")
 
@@ -165,7 +165,7 @@ def test_a_check_that_fails_is_a_finding(monkeypatch, tmp_path):
         raise RuntimeError("no idea")
 
     monkeypatch.setattr(machine, "clock", breaks)
-    monkeypatch.setattr(disk, "PROBE_BYTES", 1 << 20)
+    monkeypatch.setattr(machine, "PROBE_BYTES", 1 << 20)
     found = {finding.subject: finding for finding in findings(tmp_path)}
     assert found["clock"].found == "could not be checked: RuntimeError: no idea"
     assert all(finding.cure for finding in found.values() if finding.state != "good")

@@ -12,7 +12,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.records import ArtifactRecord
 from tests.pipeline.samples import graph, publish, recipe
-from tests.pipeline.store.test_locks import end, start_holder
+from tests.pipeline.store.test_leases import end, start_holder
 
 DAY = 86400.0
 

@@ -10,8 +10,16 @@ import pytest
 from rich.console import Console
 
 from gravel.pipeline.core.durations import format_seconds
-from gravel.pipeline.progress.events import Event, JsonDisplay, PlainDisplay, ProblemDisplay, sentence
-from gravel.pipeline.progress.rates import Pace, describe_pace, format_count
+from gravel.pipeline.progress.events import (
+    Event,
+    JsonDisplay,
+    Pace,
+    PlainDisplay,
+    ProblemDisplay,
+    describe_pace,
+    format_count,
+    sentence,
+)
 from gravel.pipeline.progress.tables import data_set_lines
 from gravel.pipeline.progress.terminal import TerminalDisplay, make_display
 

@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
 from gravel.pipeline.gc.collection import past_runs
-from gravel.pipeline.records.event_log import LOG
 from gravel.pipeline.records.past_runs import read_head, read_run
 from gravel.pipeline.records.record import RunRecord
 from gravel.pipeline.scheduler.execution import outline_of
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.folder import EVENT_LOG
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 
@@ -62,7 +62,7 @@ def test_an_ended_run_is_in_its_record(record: RunRecord) -> None:
     record.change("again").state = "computed"
     record.end("done")
     record.write()
-    (record.folder / LOG).write_text("garbage\n")
+    (record.folder / EVENT_LOG).write_text("garbage\n")
     assert states(read(record)) == ["computed", "computed"]
     head = read_head(record.folder)
     assert head is not None
@@ -72,7 +72,7 @@ def test_an_ended_run_is_in_its_record(record: RunRecord) -> None:
 
 @pytest.mark.parametrize("size", [1, 5, 40])
 def test_a_torn_end_is_ignored(record: RunRecord, size: int) -> None:
-    log = record.folder / LOG
+    log = record.folder / EVENT_LOG
     log.write_bytes(log.read_bytes()[:-size])
     found = read(record)
     assert states(found) == ["computed", "waiting"]
@@ -93,7 +93,7 @@ GARBAGE = [
 
 @pytest.mark.parametrize("line", GARBAGE)
 def test_garbage_costs_itself_and_is_named(record: RunRecord, line: bytes, tmp_path: Path) -> None:
-    log = record.folder / LOG
+    log = record.folder / EVENT_LOG
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(b"".join([*lines[:2], line, *lines[2:]]))
     found = read(record)
@@ -157,6 +157,6 @@ def test_the_last_line_of_a_stage_run_counts_and_names_no_secret(record: RunReco
     first = read(record)["stages"][0]
     assert (first["state"], first["outputs"], first["seconds"]) == ("failed", [], None)
     assert first["error"] == "it failed"
-    text = (record.folder / LOG).read_text()
+    text = (record.folder / EVENT_LOG).read_text()
     assert "secret" not in text
     assert "hidden" not in text

@@ -14,8 +14,8 @@ import pytest
 from blake3 import blake3
 from zstandard import ZstdDecompressor
 
-from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.identity import LeafDigest, root_of
+from gravel.pipeline.store.objects import Bucket
 from gravel.pipeline.store.records import ArtifactRecord
 from gravel.pipeline.store.selection import read_artifact_record, read_recipe
 
@@ -43,7 +43,7 @@ def ask(address: str, path: str, data: bytes = b"", method: str = "PUT") -> byte
 
 def stored_record(url: str, artifact_id: str) -> ArtifactRecord:
     """The record of an artifact in a store."""
-    text = open_bucket(url).get(f"artifacts/{artifact_id}.json")
+    text = Bucket(url).get(f"artifacts/{artifact_id}.json")
     assert text is not None
     return read_artifact_record(text, artifact_id)
 
@@ -56,7 +56,7 @@ def objects_of(record: ArtifactRecord) -> list[str]:
 
 def assert_whole(url: str) -> None:
     """Every record in the store leads to whole data, and every recipe to records."""
-    target = open_bucket(url)
+    target = Bucket(url)
     ids = set()
     for name in target.names("artifacts"):
         record = stored_record(url, name.removesuffix(".json"))

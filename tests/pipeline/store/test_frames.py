@@ -99,7 +99,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store that is where `push` and `pull` go, in objects of a MiB."""
     monkeypatch.setattr(frames, "OBJECT_BYTES", MIB)
     store = Store(tmp_path / "store")
-    monkeypatch.setattr(push_pull, "open_bucket", lambda url: store)
+    monkeypatch.setattr(push_pull, "Bucket", lambda url: store)
     return store
 
 

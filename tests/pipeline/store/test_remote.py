@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy
@@ -14,11 +17,12 @@ import pytest
 from click.testing import CliRunner
 
 from gravel.pipeline.cli.show import command as show
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.gc.collection import Policy, collect
-from gravel.pipeline.store.bucket import open_bucket
+from gravel.pipeline.store import remote
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.objects import RemoteError
+from gravel.pipeline.store.files import TEMPORARY_AGE, LocalFiles
+from gravel.pipeline.store.objects import Bucket, RemoteError
 from tests.pipeline.samples import equal, graph, publish, recipe
 from tests.pipeline.store.remote_case import URL, places, put_graph, run
 from tests.pipeline.store.s3_server import ask, assert_whole, objects_of, stored_record
@@ -36,7 +40,7 @@ def objects() -> list[str]:
     return sorted(
         f"{folder}/{name}"
         for folder in ("recipes", "artifacts", "data")
-        for name in open_bucket(URL).below(folder)
+        for name in Bucket(URL).below(folder)
     )
 
 
@@ -76,7 +80,7 @@ def test_a_result_is_pushed_before_the_run_ends(places):
     while one.cache.remote.pending() and time.monotonic() < late:
         time.sleep(0.01)
     assert one.cache.remote.pending() == []
-    assert open_bucket(URL).get(f"recipes/{recipe('one').digest}.json") is not None
+    assert Bucket(URL).get(f"recipes/{recipe('one').digest}.json") is not None
     one.cache.finish_pushes()  # which ends the thread
 
 
@@ -105,7 +109,7 @@ def test_two_machines_that_push_the_same_leave_it_once(places, line):
     for thread in threads:
         thread.join()
     assert_whole(URL)
-    target = open_bucket(URL)
+    target = Bucket(URL)
     assert len(target.names("artifacts")) == len(target.names("data")) == len(target.names("recipes")) == 1
 
 
@@ -127,7 +131,7 @@ def test_names_that_lead_outside_are_refused(places):
 
     one = places("one")
     record = put_graph(one)
-    target = open_bucket(URL)
+    target = Bucket(URL)
     body = unseal(target.get(f"artifacts/{record.id}.json") or b"")
     body.pop("seal", None)
     body["files"][0][0] = "../../../outside"
@@ -185,42 +189,100 @@ def test_credentials_of_a_profile(places, line, tmp_path, monkeypatch):
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_PROFILE", "lab")
-    open_bucket(URL).put("a", b"1")
-    assert open_bucket(URL).get("a") == b"1"
+    Bucket(URL).put("a", b"1")
+    assert Bucket(URL).get("a") == b"1"
 
     def expired(self: object) -> None:
         raise UnauthorizedSSOTokenError
 
     monkeypatch.setattr(Boto3CredentialProvider, "__call__", expired)
     with pytest.raises(RemoteError, match="no valid credentials: UnauthorizedSSOTokenError: The SSO session"):
-        open_bucket(URL).get("a")
+        Bucket(URL).get("a")
     monkeypatch.setenv("AWS_PROFILE", "other")
     with pytest.raises(RequestError, match="other"):
-        open_bucket(URL)
+        Bucket(URL)
 
 
 def test_what_is_wrong_with_a_store_is_said(places, line, server, monkeypatch):
     with pytest.raises(RemoteError, match="there is no bucket 'elsewhere' at"):
-        open_bucket("s3://elsewhere/x").get("a")
+        Bucket("s3://elsewhere/x").get("a")
     with pytest.raises(RemoteError, match="there is no bucket 'elsewhere' at"):
-        open_bucket("s3://elsewhere/x").names("recipes")
+        Bucket("s3://elsewhere/x").names("recipes")
     ask(server, "moto-api/reset-auth", b"0", "POST")
     try:
         with pytest.raises(RemoteError, match="refuses: InvalidAccessKeyId") as refused:
-            open_bucket(URL).put("a", b"1")
+            Bucket(URL).put("a", b"1")
         assert "AWS_ACCESS_KEY_ID" in (refused.value.problems[0].hint or "")
     finally:
         ask(server, "moto-api/reset-auth", b"inf", "POST")
     line.cut()
     with pytest.raises(RemoteError, match="cannot be reached: ") as cut:
-        open_bucket(URL).get("a")
+        Bucket(URL).get("a")
     assert "Debug" not in str(cut.value)
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     with pytest.raises(RequestError, match="no credentials are known"):
-        open_bucket(URL)
+        Bucket(URL)
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(RequestError, match="needs the package obstore"):
-        open_bucket(URL)
+        Bucket(URL)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def store(said: list[str]) -> Any:
+    """A store of which nothing but the record of one artifact is known."""
+    found: Any = object.__new__(remote.Remote)
+    found._reported = set()
+    found._cache = SimpleNamespace(
+        say=said.append,
+        is_here=lambda artifact_id: False,
+        lock=lambda name: nullcontext(),
+        files=SimpleNamespace(read=lambda name: (b"", 0.0)),
+    )
+    found.record = lambda artifact_id: SimpleNamespace(path=Path("data"))
+    return found
+
+
+def test_each_reason_is_said_once(store: Any, said: list[str]) -> None:
+    for reason in ("no route", "no route", "refused"):
+        store.failed(RemoteError(reason))
+    assert [text.partition(";")[0] for text in said] == ["no route", "refused"]
+
+
+def test_an_artifact_that_does_not_come_is_said_and_the_store_left_alone(
+    store: Any, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*, patient: bool) -> None:
+        raise RemoteError("no route")
+
+    store._reach = unreachable
+    with pytest.raises(DamagedArtifact, match="it is not here, and no route"):
+        store.fetch("a" * 64)
+    assert said[0].startswith("no route; going on with what is here")
+    assert store._quiet_until > time.monotonic()
+
+
+def test_temporary_files_of_living_writers_stay(tmp_path: Path) -> None:
+    (tmp_path / "recipes").mkdir()
+    for name, age in ((".young", 1.0), (".old", TEMPORARY_AGE + 60), ("record.json", TEMPORARY_AGE + 60)):
+        path = tmp_path / "recipes" / name
+        path.touch()
+        os.utime(path, (time.time() - age,) * 2)
+    assert LocalFiles(tmp_path).leavings("recipes") == ["recipes/.old"]
+
+
+def test_marks_of_results_that_were_never_recorded_go_after_a_while(store: Any, tmp_path: Path) -> None:
+    store._cache = SimpleNamespace(files=LocalFiles(tmp_path))
+    for name in ("pending/recorded", "pending/young", "pending/old", "recipes/recorded.json"):
+        store._cache.files.replace(name, b"")
+    long_ago = time.time() - remote.UNWRITTEN_SECONDS - 60
+    os.utime(tmp_path / "pending" / "old", (long_ago, long_ago))
+    assert store.pending() == ["recorded"]
+    assert store._cache.files.names("pending") == ["recorded", "young"]

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gravel.pipeline.cli import main
-from gravel.pipeline.store.bucket import open_bucket
-from gravel.pipeline.store.objects import Folder
+from gravel.pipeline.store.objects import Bucket, Folder
 
 URL = "s3://bucket/shared"
 
@@ -82,14 +81,14 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def read(place: str, name: str) -> bytes:
-    source = open_bucket(place) if place == URL else Folder(Path(place))
+    source = Bucket(place) if place == URL else Folder(Path(place))
     text = source.get(name)
     assert text is not None
     return text
 
 
 def names(place: str, folder: str) -> list[str]:
-    source = open_bucket(place) if place == URL else Folder(Path(place))
+    source = Bucket(place) if place == URL else Folder(Path(place))
     return source.names(folder)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.stages.errors import StageError
-from tests.pipeline.cli.test_first_steps import command
+from tests.pipeline.cli.test_options import command
 from tests.pipeline.cli.test_run import gravel
 from tests.pipeline.cli_case import HEAVY, loaded
 

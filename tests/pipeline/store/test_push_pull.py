@@ -15,9 +15,8 @@ from gravel.pipeline.gc.collection import collect
 from gravel.pipeline.records.past_runs import list_runs
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.objects import Folder, RemoteError
+from gravel.pipeline.store.objects import Bucket, Folder, RemoteError
 from gravel.pipeline.store.records import ArtifactRecord
 from tests.pipeline.samples import equal, graph, publish, recipe, shards
 from tests.pipeline.store.s3_server import objects_of, stored_record
@@ -43,7 +42,7 @@ def call(*arguments: str) -> Any:
 
 
 def opened(place: str) -> Any:
-    return open_bucket(place) if place == URL else Folder(Path(place))
+    return Bucket(place) if place == URL else Folder(Path(place))
 
 
 def chain(cache: Cache) -> list[ArtifactRecord]:
@@ -58,7 +57,7 @@ def test_only_what_is_missing_moves(tmp_path, place):
     moved = call("push", place, "--cache", str(gpu.root))
     assert (moved["artifacts"], moved["recipes"], moved["present"]) == (3, 3, 0)
     if place == URL:
-        assert moved["bytes"] == sum(open_bucket(URL).below("data").values())
+        assert moved["bytes"] == sum(Bucket(URL).below("data").values())
     else:
         assert moved["bytes"] == sum(record.bytes_on_disk for record in records)
     again = call("push", place, "--cache", str(gpu.root))
@@ -127,7 +126,7 @@ def test_damage_is_told_and_not_copied(tmp_path, place):
     assert not opened(place).get(f"recipes/{recipe('other').digest}.json")
 
     if place == URL:
-        open_bucket(place).put(objects_of(stored_record(URL, records[0].id))[-1], b"")
+        Bucket(place).put(objects_of(stored_record(URL, records[0].id))[-1], b"")
     else:
         folder = json.loads(opened(place).get(f"artifacts/{records[0].id}.json"))["data"]
         name = max(records[0].files, key=lambda file: file.size).path

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.datasets.downloads import Downloads
-from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
-from gravel.pipeline.store.objects import FaultySource
+from gravel.pipeline.store.objects import Bucket, FaultySource
 from gravel.stages.errors import StageError
 from tests.pipeline.cli_case import gravel
 from tests.pipeline.samples import equal, graph, publish, recipe
@@ -55,7 +54,7 @@ def run(*arguments: str) -> dict[str, Any]:
 def test_a_pattern_of_files_in_a_store_is_one_graph(line):
     parts = {f"part-{at}.txt": f"{at} {at + 1}\n{at} 100\n" for at in range(4)}
     Path("local").mkdir()
-    bucket = open_bucket("s3://bucket/parts")
+    bucket = Bucket("s3://bucket/parts")
     for name, text in parts.items():
         bucket.put(name, text.encode())
         Path("local", name).write_text(text)
@@ -105,7 +104,7 @@ def test_a_download_of_an_object_goes_on_where_it_was_cut(tmp_path, cloud, schem
 
 @pytest.mark.parametrize("scheme", ["gs", "az"])
 def test_a_bucket_does_what_a_cache_asks_of_it(cloud, scheme):
-    bucket = open_bucket(f"{scheme}://bucket/some/prefix")
+    bucket = Bucket(f"{scheme}://bucket/some/prefix")
     bucket.put("recipes/a b.json", b"1")
     bucket.put("recipes/a b.json", b"22")
     assert not bucket.create("recipes/a b.json", b"3")

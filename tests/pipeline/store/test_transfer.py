@@ -11,8 +11,8 @@ import pytest
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.store.bucket import open_bucket
 from gravel.pipeline.store.cache import Cache
+from gravel.pipeline.store.objects import Bucket
 from tests.pipeline.samples import equal, graph, provenance, recipe
 from tests.pipeline.store.remote_case import URL, many_arrays, places, put, put_graph, run
 from tests.pipeline.store.s3_server import assert_whole, stored_record
@@ -34,7 +34,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
     before = line.passed
     record = put(one, "second", many_arrays(12_000))
     whole = line.passed - before
-    assert whole > sum(open_bucket(URL).below(f"data/{record.path.name}").values())
+    assert whole > sum(Bucket(URL).below(f"data/{record.path.name}").values())
 
     for part in parts:
         name = f"cut at {part}"
@@ -43,7 +43,7 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         cut = put(one, name, many_arrays(vertices))
         line.mend()
         assert_whole(URL)
-        assert open_bucket(URL).get(f"recipes/{recipe(name).digest}.json") is None
+        assert Bucket(URL).get(f"recipes/{recipe(name).digest}.json") is None
         assert one.cache.remote.pending() == [recipe(name).digest]
         assert "not in s3://bucket/caches/one yet, but kept here: 1 result" in one.told[-1]
         assert one.cache.check(cut.id) is None
@@ -88,7 +88,7 @@ def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatc
     record = put_graph(places("one"), vertices=12_000)
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is not None
-    stored = sum(open_bucket(URL).below(f"data/{record.path.name}").values())
+    stored = sum(Bucket(URL).below(f"data/{record.path.name}").values())
     for part in (0.05, 0.5, 0.95):
         line.cut(after=int(part * stored))
         with pytest.raises(
@@ -104,7 +104,7 @@ def test_a_line_cut_while_data_come_leaves_nothing_half(places, line, monkeypatc
 def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
     one = places("one")
     record = put_graph(one)
-    target = open_bucket(URL)
+    target = Bucket(URL)
     (stored,) = stored_record(URL, record.id).objects["column_indices"]
     target.put(f"data/{record.path.name}/{stored.blake3}", b"x" * stored.size)
 
@@ -129,7 +129,7 @@ def test_damage_in_the_store_is_found_set_aside_and_made_good(places):
 def test_a_recipe_whose_artifact_is_gone_from_the_store_is_computed_again(places):
     one = places("one")
     record = put_graph(one)
-    open_bucket(URL).remove([f"artifacts/{record.id}.json"])
+    Bucket(URL).remove([f"artifacts/{record.id}.json"])
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is None
     assert two.told == []

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from blake3 import blake3
 
-from gravel.pipeline.store import bucket
-from gravel.pipeline.store.bucket import open_bucket
+from gravel.pipeline.store import objects
+from gravel.pipeline.store.objects import Bucket
 from gravel.pipeline.store.records import seal, unseal
 from tests.drills.gravel import PROGRAM, environment
 from tests.pipeline.other_user import OTHER, needs_root
@@ -320,14 +320,14 @@ def test_a_large_object_in_a_store_is_not_read(places, monkeypatch, name):
     one = places("one")
     record = put_graph(one)
     put_graph(one, "other", 500)
-    target = open_bucket(URL)
+    target = Bucket(URL)
     text = {"recipes": f"recipes/{recipe('one').digest}.json", "artifacts": f"artifacts/{record.id}.json"}[
         name
     ]
     body = target.get(text)
     assert body is not None
     target.put(text, body + b" " * 200_000)
-    monkeypatch.setattr(bucket, "MAX_RECORD_BYTES", 150_000)
+    monkeypatch.setattr(objects, "MAX_RECORD_BYTES", 150_000)
     two = places("two")
     assert two.cache.look_up(recipe("one").digest) is None
     (said,) = two.told
@@ -340,11 +340,11 @@ def test_a_large_object_in_a_store_is_not_read(places, monkeypatch, name):
 def test_a_large_object_in_a_store_costs_itself(world, line, monkeypatch):
     world.run(world.cache("one"))
     assert world.call("cache", "push", "s3://bucket/shared", "--cache", world.cache("one")).exit_code == 0
-    target = open_bucket("s3://bucket/shared")
+    target = Bucket("s3://bucket/shared")
     names = target.names("artifacts")
     large = f"artifacts/{names[0]}"
     target.put(large, b" " * 200_000)
-    monkeypatch.setattr(bucket, "MAX_RECORD_BYTES", 150_000)
+    monkeypatch.setattr(objects, "MAX_RECORD_BYTES", 150_000)
     pulled = world.call("cache", "pull", "s3://bucket/shared", "--cache", world.cache("two"), "--json")
     assert pulled.exit_code == 1
     moved = json.loads(pulled.stdout)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.store.cache import FOLDERS
+from gravel.pipeline.store.transfer import NAMES
 
 PIPELINE = Path(__file__).parents[3] / "pipeline"
 
@@ -30,3 +31,10 @@ def test_a_room_names_no_folder_of_the_cache(room: str) -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = {str(text).partition("/")[0] for text in texts_of_paths(tree)}
         assert not named & {*FOLDERS, "resolved", "downloads", "schedules"}, path
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_names_no_file_of_a_run(room: str) -> None:
+    for path in (PIPELINE / room).rglob("*.py"):
+        constants = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+        assert not {str(each.value).rpartition("/")[2] for each in constants} & NAMES, path

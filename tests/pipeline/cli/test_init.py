@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 import gravel
-from tests.pipeline.cli.test_first_steps import command
+from tests.pipeline.cli.test_options import command
 
 NAME = os.fsdecode(b"caf\xe9")
 SHOWN = r"caf\udce9"

@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 from gravel.pipeline.core.errors import DamagedArtifact
-from gravel.pipeline.store import stored
+from gravel.pipeline.store import stored_array
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import ArtifactRecord
 from gravel.pipeline.workers.resident import read_only
@@ -41,14 +41,14 @@ def data_of(record: ArtifactRecord) -> Path:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The first bytes of the pieces that are read."""
     found: list[int] = []
-    read_at = stored.read_at
+    read_at = stored_array.read_at
 
     def noted(handle: int, view: memoryview, start: int) -> None:
         found.append(start)
         read_at(handle, view, start)
 
-    monkeypatch.setattr(stored, "read_at", noted)
-    monkeypatch.setattr(stored, "_checked", {})
+    monkeypatch.setattr(stored_array, "read_at", noted)
+    monkeypatch.setattr(stored_array, "_checked", {})
     return found
 
 
@@ -86,7 +86,7 @@ def test_what_is_copied_out_is_checked_there(cache, record, reads):
 
 
 def test_a_file_that_is_cut_while_it_is_mapped_is_no_signal(cache, record, monkeypatch):
-    monkeypatch.setattr(stored, "_checked", {})
+    monkeypatch.setattr(stored_array, "_checked", {})
     component = cache.open(record.id).component
     assert component[0] == VALUES[0]
     os.truncate(data_of(record), 2 << 20)
