@@ -155,7 +155,7 @@ class StageConformance:
 
     def test_its_estimate_bounds_its_results(self) -> None:
         """`estimate` says at most how large each output is: the next stage's need is stated with it."""
-        from gravel.pipeline.workers.resident import extent_in_memory
+        from gravel.pipeline.workers.results_in_memory import extent_in_memory
 
         machine = Machine(backend="cpu", threads=2, host_memory=1 << 32)
         for name, stage, chosen, filled in self.cases():

@@ -101,7 +101,7 @@ def command(
     from gravel.pipeline.scheduler.execution import execute
     from gravel.pipeline.scheduler.options import RunOptions
     from gravel.pipeline.store.location import find_cache
-    from gravel.pipeline.workers.security import tls_of
+    from gravel.pipeline.workers.settings import tls_of
     from gravel.pipeline.workflow.data_files import is_data, split_ids
 
     if show_workflow:

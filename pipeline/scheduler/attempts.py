@@ -14,9 +14,7 @@ from gravel.pipeline.scheduler.node import KNOWN, LOCKING, RUNNING, WAITING, WAN
 from gravel.pipeline.scheduler.placement import Assignable, ranks_of
 from gravel.pipeline.scheduler.ready_queue import ShortRuns
 from gravel.pipeline.store.folder import scratch_path
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Assignment
-from gravel.pipeline.workers.stage_task import StageTask
+from gravel.pipeline.workers.protocol import Assignment, Failure, StageTask
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:

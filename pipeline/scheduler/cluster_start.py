@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.store.folder import DASK_LOG, LOGS, scratch_path
-from gravel.pipeline.workers.loading import load
+from gravel.pipeline.workers.preload import load
 from gravel.pipeline.workers.protocol import Cluster, Reported, WorkerSlot, is_address
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def start_cluster(
     `meanwhile` when nothing is left to do here but to wait for workers, which compile `kernels` first.
     """
     if environment.cluster == "inline":
-        from gravel.pipeline.workers.inline import InlineCluster
+        from gravel.pipeline.workers.inline_cluster import InlineCluster
         from gravel.pipeline.workers.settings import LOOPBACK_ONLY, NCCL_INTERFACE, keep_environment
 
         restore = keep_environment([NCCL_INTERFACE])
@@ -125,14 +125,14 @@ def _start(
     kernels: Sequence[Kernel],
 ) -> Cluster:
     if environment.cluster == "cuda":
-        from gravel.pipeline.workers.local import start_cuda
+        from gravel.pipeline.workers.local_cluster import start_cuda
 
         return start_cuda(run, environment.devices, scratch, kernels)
     if environment.cluster == "local":
-        from gravel.pipeline.workers.local import local_worker_count, start_local
+        from gravel.pipeline.workers.local_cluster import local_worker_count, start_local
 
         return start_local(run, workers or local_worker_count(environment.cores, ranks), scratch)
-    from gravel.pipeline.workers.existing import connect
+    from gravel.pipeline.workers.existing_cluster import connect
 
     return connect(run, environment.cluster, cache_root, environment.tls)
 

@@ -16,16 +16,14 @@ from gravel.pipeline.scheduler.placement import ranks_of
 from gravel.pipeline.scheduler.refusals import refuse_what_cannot_run
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Back, Began, Finished, Lost, Readable, Reported, Written
+from gravel.pipeline.workers.protocol import Back, Began, Failure, Finished, Lost, Readable, Reported, Written
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.cluster_start import Started
     from gravel.pipeline.scheduler.compilation import Compiling
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run import Run
-    from gravel.pipeline.workers.protocol import Cluster
-    from gravel.pipeline.workers.stage_task import StageOutcome
+    from gravel.pipeline.workers.protocol import Cluster, StageOutcome
 
 TICK = 0.25
 """Seconds after which the screen is refreshed, and locks of other runs are tried, when nothing happens."""

@@ -11,9 +11,8 @@ from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.scheduler.node import ENDED, KNOWN, REPLACING, RUNNING, WAITING, WANTED, Node
 from gravel.pipeline.store.opening import open_file
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Lost, Written
-from gravel.pipeline.workers.time_limit import overdue
+from gravel.pipeline.workers.failure import overdue
+from gravel.pipeline.workers.protocol import Failure, Lost, Written
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -21,7 +21,7 @@ from gravel.stages.sizes import Machine
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.store.cache import Cache
-    from gravel.pipeline.workers.security import Tls
+    from gravel.pipeline.workers.settings import Tls
     from gravel.stages.stage import Stage
 
 RESIDENT_SHARE = 0.5

@@ -12,7 +12,7 @@ from gravel.pipeline.records.record import RUN
 if TYPE_CHECKING:
     from gravel.pipeline.progress.events import Display
     from gravel.pipeline.records.record import RunRecord
-    from gravel.pipeline.workers.security import Tls
+    from gravel.pipeline.workers.settings import Tls
     from gravel.stages.artifact import Json
 
 RETRIES = 2

@@ -12,7 +12,7 @@ from gravel.pipeline.datasets.file_digest import missing_file
 from gravel.pipeline.plan.status import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.node import ENDED, KNOWN, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.placement import ranks_of
-from gravel.pipeline.workers.failure import Failure
+from gravel.pipeline.workers.protocol import Failure
 from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.folder import Prepared
     from gravel.pipeline.store.records import ArtifactRecord
-    from gravel.pipeline.workers.failure import Failure
+    from gravel.pipeline.workers.protocol import Failure
     from gravel.stages.stage import Need
 
 MIN_BYTES = 8 << 20

@@ -23,8 +23,8 @@ from gravel.pipeline.scheduler.node import (
 )
 from gravel.pipeline.scheduler.nodes import Nodes
 from gravel.pipeline.scheduler.run_events import RunEvents
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.resident import PREFIX
+from gravel.pipeline.workers.protocol import Failure
+from gravel.pipeline.workers.results_in_memory import PREFIX
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:

@@ -11,15 +11,14 @@ from gravel.pipeline.scheduler.node import DONE, FAILED, WAITING, Node
 from gravel.pipeline.store.committer import Committed, Committer, Result
 from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.records import RecipeRecord
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.protocol import Readable, Written
-from gravel.pipeline.workers.resident import PREFIX, read_resident
+from gravel.pipeline.workers.protocol import Failure, Readable, Written
+from gravel.pipeline.workers.results_in_memory import PREFIX, read_resident
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
     from gravel.pipeline.scheduler.attempts import Attempts
     from gravel.pipeline.scheduler.run import Run
-    from gravel.pipeline.workers.stage_task import StageOutcome
+    from gravel.pipeline.workers.protocol import StageOutcome
     from gravel.stages.artifact import Artifact, Json
 
 

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
-    from gravel.pipeline.workers.failure import Failure
-    from gravel.pipeline.workers.protocol import Reported, Written
-    from gravel.pipeline.workers.stage_task import StageOutcome
+    from gravel.pipeline.workers.protocol import Failure, Reported, StageOutcome, Written
     from gravel.stages.artifact import Json
     from gravel.stages.stage import Need
 

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from queue import SimpleQueue
 from typing import Any
 
-from distributed import SchedulerPlugin, WorkerPlugin
+from distributed import Status, WorkerPlugin, fire_and_forget
 
 from gravel.pipeline.plugins.files import SOURCES, PluginSource, add_sources
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.on_worker import item_prefix, run_on_worker, topic, write_out_on_worker
+from gravel.pipeline.workers.dask_worker import item_prefix, run_on_worker, topic, write_out_on_worker
 from gravel.pipeline.workers.protocol import (
     Assignment,
     Back,
-    Began,
-    Compiles,
+    Cluster,
+    Failure,
     Finished,
     Lost,
-    Progress,
+    StageOutcome,
+    StageTask,
     WorkerSlot,
 )
-from gravel.pipeline.workers.resident import release_resident
-from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
+from gravel.pipeline.workers.results_in_memory import release_resident
+
+LOG = logging.getLogger("distributed.gravel")
 
 SAME = "give client, scheduler and workers the same environment; see docs/clusters.md"
 
@@ -38,19 +39,12 @@ LOSSES = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedE
 """Errors of Dask's that mean that a worker or the line to it was lost."""
 
 
-class DaskCluster:
-    """Places are workers by name; their addresses change whenever they are replaced.
+class DaskCluster(Cluster):
+    """Worker slots are workers by name; their addresses change whenever they are replaced.
 
-    Parameters
-    ----------
-    kind : "local", "cuda" or "existing".
-    client : a connected client; it is closed with the cluster.
-    cluster : the cluster that was started here and ends here, or None for one of someone else's.
-    worker_slots : the workers, in the order in which they are filled.
-    run : the run's id, which names the channel of its progress.
-    about : what `describe` adds.
-    warning : see `Cluster`.
-
+    `kind` is "local", "cuda" or "existing". The `client` is connected, and is closed with the cluster, as is
+    `cluster` if it was started here; it is None for somebody else's. The id `run` names the channel of the
+    run's events, and `about` is what `describe` adds.
     """
 
     def __init__(
@@ -63,12 +57,9 @@ class DaskCluster:
         about: str = "",
         warning: str | None = None,
     ) -> None:
-        self.kind = kind
-        self.warning = warning
-        self.events: SimpleQueue[object] = SimpleQueue()
+        super().__init__(kind, worker_slots, warning)
         self._client = client
         self._cluster = cluster
-        self._worker_slots = tuple(worker_slots)
         self._run = run
         self._about = about
         self._futures: dict[str, tuple[str, Any]] = {}
@@ -78,49 +69,32 @@ class DaskCluster:
         self._replacing: list[threading.Thread] = []
         self._line = client.scheduler_comm
         self._find_addresses()
-        client.subscribe_topic(topic(run), self._on_progress)
+        client.subscribe_topic(topic(run), self._on_event)
         client.subscribe_topic("all", self._on_workers)
-        bring_plugins(client, run)
-
-    @property
-    def worker_slots(self) -> tuple[WorkerSlot, ...]:
-        """The workers."""
-        return self._worker_slots
+        if SOURCES:
+            client.run_on_scheduler(add_sources, dict(SOURCES))
+            client.register_plugin(PluginFiles(dict(SOURCES)), name=f"gravel-plugins-{run}")
 
     def describe(self) -> str:
         """Say in a few words what the cluster is."""
-        devices = {worker_slot.device for worker_slot in self._worker_slots if worker_slot.device}
+        devices = {worker_slot.device for worker_slot in self.worker_slots if worker_slot.device}
         on = f" on {', '.join(sorted(devices))}" if devices else ""
         where = f" at {self._client.scheduler.address}" if self._cluster is None else ""
-        return f"{self.kind}, {len(self._worker_slots)} workers{on}{where}{self._about}"
-
-    def address(self, worker_slot: str) -> str:
-        """Return where the worker of a slot listens now."""
-        return self._address[worker_slot]
+        return f"{self.kind}, {len(self.worker_slots)} workers{on}{where}{self._about}"
 
     def _find_addresses(self) -> set[str]:
         """Learn the addresses of all worker slots anew and return those that are there."""
         workers = self._client.scheduler_info()["workers"]
         found = {str(worker["name"]): address for address, worker in workers.items()}
         with self._lock:
-            for worker_slot in self._worker_slots:
+            for worker_slot in self.worker_slots:
                 if worker_slot.name in found:
                     self._address[worker_slot.name] = found[worker_slot.name]
         return set(found)
 
-    def _on_progress(self, event: tuple[float, dict[str, Any]]) -> None:
-        message = event[1]
-        if "written" in message:
-            # From this run's own workers, whose results are unpickled, too.
-            self.events.put(pickle.loads(message["written"]))
-            return
-        if "began" in message:
-            self.events.put(Began(message["key"], message["began"]))
-            return
-        if "compiles" in message:
-            self.events.put(Compiles(message["key"], message["compiles"]))
-            return
-        self.events.put(Progress(message["key"], message["done"], message["total"], message["unit"]))
+    def _on_event(self, event: tuple[float, dict[str, Any]]) -> None:
+        # From this run's own workers, whose results are unpickled, too.
+        self.events.put(pickle.loads(event[1]["event"]))
 
     def _on_workers(self, event: tuple[float, Any]) -> None:
         message = event[1]
@@ -191,34 +165,29 @@ class DaskCluster:
 
     def write_out(self, worker_slot: str, task: StageTask, resident: tuple[str, ...]) -> None:
         """Have results kept in a worker slot written to files, without waiting."""
-        if worker_slot in self._find_addresses():  # else its loss follows
-            self._ask(worker_slot, write_out_on_worker, task, resident)
+        self._ask(worker_slot, write_out_on_worker, task, resident)
 
     def release(self, worker_slot: str, resident: tuple[str, ...]) -> None:
         """Let go of results kept in a worker slot, without waiting."""
-        if worker_slot in self._find_addresses():
-            self._ask(worker_slot, release_resident, resident)
+        self._ask(worker_slot, release_resident, resident)
 
     def _ask(self, worker_slot: str, function: Callable[..., None], *given: object) -> None:
-        from distributed import fire_and_forget
-
-        where = [self._address[worker_slot]]
-        fire_and_forget(self._client.submit(function, *given, workers=where, pure=False, priority=20))
+        if worker_slot in self._find_addresses():  # else its loss follows
+            where = [self._address[worker_slot]]
+            fire_and_forget(self._client.submit(function, *given, workers=where, pure=False, priority=20))
 
     def replace(self, worker_slots: Sequence[str]) -> None:
         """Restart the workers of these slots in the background and report with a `Back`."""
-        thread = threading.Thread(
-            target=self._replace, args=(tuple(worker_slots),), daemon=True, name="gravel-replace"
-        )
-        self._replacing.append(thread)
-        thread.start()
 
-    def _replace(self, worker_slots: tuple[str, ...]) -> None:
-        try:
-            problem = self._restart(worker_slots)
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-        self.events.put(Back(worker_slots, problem))
+        def work() -> None:
+            try:
+                problem = self._restart(tuple(worker_slots))
+            except Exception as error:
+                problem = f"{type(error).__name__}: {error}"
+            self.events.put(Back(tuple(worker_slots), problem))
+
+        self._replacing.append(threading.Thread(target=work, daemon=True, name="gravel-replace"))
+        self._replacing[-1].start()
 
     def _restart(self, worker_slots: tuple[str, ...]) -> str | None:
         with self._lock:
@@ -255,11 +224,11 @@ class DaskCluster:
                     self._cluster.sync(_kill_workers, self._cluster)
                 self._cluster.close(timeout=limit)
         except Exception as error:
-            _log(f"closing the cluster: {error}")
+            LOG.warning("closing the cluster: %s", error)
         try:
             self._client.close(timeout=limit)
         except Exception as error:
-            _log(f"closing the client: {error}")
+            LOG.warning("closing the client: %s", error)
 
     def _stop_foreign(self) -> None:
         """End what still runs in somebody else's workers: only a new process stops a thread."""
@@ -273,17 +242,9 @@ class DaskCluster:
 
 async def _kill_workers(cluster: Any) -> None:
     """End worker processes that have nothing left to do: all results are published, or nobody wants them."""
-    from distributed import Status
-
     for nanny in cluster.workers.values():
         nanny.status = Status.closing_gracefully  # it closes, and starts no new worker
         await nanny.process.process.kill()
-
-
-def _log(message: str) -> None:
-    import logging
-
-    logging.getLogger("distributed.gravel").warning(message)
 
 
 def _not_run(key: str, error: BaseException) -> StageOutcome:
@@ -295,29 +256,12 @@ def _not_run(key: str, error: BaseException) -> StageOutcome:
     return StageOutcome(key, "failed", failure=Failure("bug", reason, SAME))
 
 
-class _Files:
+class PluginFiles(WorkerPlugin):  # type: ignore[misc]
+    """Lets workers import the plugins, under the names by which their stages arrive."""
+
     def __init__(self, sources: dict[str, PluginSource]) -> None:
         self._sources = sources
-
-
-class WorkerFiles(_Files, WorkerPlugin):  # type: ignore[misc]
-    """Lets workers import the plugins, under the names by which their stages arrive."""
 
     def setup(self, worker: Any) -> None:
         """Dask runs this on every worker before its first task, those included that come or restart later."""
         add_sources(self._sources)
-
-
-class SchedulerFiles(_Files, SchedulerPlugin):  # type: ignore[misc]
-    """Lets the scheduler import the plugins."""
-
-    async def start(self, scheduler: Any) -> None:
-        """Dask runs this when the plugin is registered."""
-        add_sources(self._sources)
-
-
-def bring_plugins(client: Any, run: str) -> None:
-    """Make the plugin files of this process known to a cluster, if there are any."""
-    if SOURCES:
-        for files in (SchedulerFiles, WorkerFiles):
-            client.register_plugin(files(dict(SOURCES)), name=f"gravel-{files.__name__}-{run}")

@@ -7,43 +7,17 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gravel.kernels.settings import setting_at_fault
-from gravel.pipeline.core.errors import MAX_MESSAGE, DamagedArtifact, GravelError, NotEnoughMemory, shown
+from gravel.pipeline.core.durations import format_duration
+from gravel.pipeline.core.errors import MAX_MESSAGE, DamagedArtifact, GravelError, NotEnoughMemory
 from gravel.pipeline.store.failures import explain
+from gravel.pipeline.workers.protocol import Failure, StageTask
 from gravel.stages.errors import StageError
 from gravel.stages.urls import hidden_in_text, visible
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gravel.stages.stage import Origin
-
 PAGE = "docs/troubleshooting.md"
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why a stage run has no result; `kind` is "stage" (the input's fault), "disk" or "bug"."""
-
-    kind: str
-    message: str
-    hint: str | None = None
-    file: str | None = None
-    line: int | None = None
-    vertices: tuple[int, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "message", shown(self.message))
-        object.__setattr__(self, "hint", None if self.hint is None else shown(self.hint))
-
-
-def _is_of_cache(error: OSError, root: Path) -> bool:
-    """Say whether a failure of the system is one of the cache or of scratch files, which lie there, too."""
-    return error.filename is None or Path(os.fsdecode(error.filename)).is_relative_to(root)
 
 
 def _out_of_memory(error: BaseException) -> tuple[str, Failure]:
@@ -60,24 +34,19 @@ def _out_of_memory(error: BaseException) -> tuple[str, Failure]:
     return "out_of_memory" if COPIES.bytes else "failed", Failure("stage", text, hint)
 
 
-def explain_error(
-    error: Exception, *, key: str, run: str, root: Path, origin: Origin | None, log: Callable[[str], None]
-) -> tuple[str, Failure]:
-    """Return the state of an outcome that has no result, and why; what a user needs goes to the log, too.
-
-    `root` is the cache, and `origin` where the stage comes from if it is not gravel's own.
-    """
+def explain_error(error: Exception, task: StageTask, log: StageLog) -> tuple[str, Failure]:
+    """Return the state of an outcome that has no result, and why; what a user needs goes to the log, too."""
     from gravel.stages.rank_group import RankGroupBroken
 
     def failed(state: str, failure: Failure) -> tuple[str, Failure]:
-        log(failure.message)
+        log.write(failure.message)
         return state, failure
 
     if isinstance(error, DamagedArtifact):
         return failed("damaged", Failure("stage", error.reason))
     if isinstance(error, StageError):
         if len(error.message) > MAX_MESSAGE:
-            log(error.message)
+            log.write(error.message)
         failure = Failure("stage", error.message, error.hint, error.file, error.line, error.vertices)
         return failed("failed", failure)
     if isinstance(error, GravelError):
@@ -85,24 +54,35 @@ def explain_error(
         return failed("failed", Failure(kind, str(error), error.problems[0].hint))
     if isinstance(error, RankGroupBroken):
         return failed("lost", Failure("bug", str(error)))
-    log("".join(traceback.format_exception(error)))
+    log.write("".join(traceback.format_exception(error)))
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return failed(*_out_of_memory(error))
     setting = setting_at_fault(error)
     if setting is not None:
         return failed("failed", Failure("stage", str(setting)))
     if isinstance(error, OSError):
-        explained = explain(error, root) if _is_of_cache(error, root) else None
+        root, file = task.cache.root, error.filename
+        of_cache = file is None or Path(os.fsdecode(file)).is_relative_to(root)  # or of scratch files there
+        explained = explain(error, root) if of_cache else None
         if explained is not None:
             return failed("failed", Failure("disk", str(explained), explained.problems[0].hint))
         return failed("failed", Failure("disk", f"{type(error).__name__}: {error}"))
-    details = f"the details are in: gravel logs {run} '{key}'"
+    details = f"the details are in: gravel logs {task.run} '{task.key}'"
     hint = f"this looks like a defect of gravel; {details}"
-    if origin is not None:
+    if task.stage.origin is not None:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         raised = f"raised in {frame.filename}:{frame.lineno}"
-        hint = f"the stage comes from {origin.place}; {raised}; {details}"
+        hint = f"the stage comes from {task.stage.origin.place}; {raised}; {details}"
     return failed("failed", Failure("bug", f"{type(error).__name__}: {error}", hint))
+
+
+def overdue(limit: float, progress: str = "") -> Failure:
+    """Say that a stage was stopped; `limit` in seconds, `progress` is how far it was, if it reported that."""
+    return Failure(
+        "stage",
+        f"it was stopped at its time limit of {format_duration(limit)}{progress}",
+        "raise its time_limit in the workflow, or give it less to do; what does not rest on it went on",
+    )
 
 
 class StageLog:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 INTERVAL = 0.02
@@ -13,7 +15,6 @@ INTERVAL = 0.02
 
 SLOW_COLLECTION = 0.01
 """Seconds; looking through Numba's, Zarr's and Matplotlib's objects takes five times as long."""
-
 
 LEFTOVERS = 4 << 20
 """Bytes above what was held after the last tidying from which tidying again pays: it takes a millisecond."""
@@ -23,32 +24,20 @@ _tidied = 0
 
 def resident_bytes() -> int:
     """Return the bytes of this process that are not backed by a file (anonymous and shared memory)."""
-    total = 0
-    try:
-        with open("/proc/self/status", "rb") as file:  # noqa: PTH123 (called 50 times a second)
-            for line in file:
-                if line.startswith((b"RssAnon:", b"RssShmem:")):
-                    total += int(line.split()[1]) * 1024
-    except OSError:
-        import psutil
-
-        return int(psutil.Process().memory_info().rss)
-    return total
+    with open("/proc/self/status", "rb") as file:  # noqa: PTH123 (called 50 times a second)
+        lines = [line for line in file if line.startswith((b"RssAnon:", b"RssShmem:"))]
+    return sum(int(line.split()[1]) * 1024 for line in lines)
 
 
 def give_back_free_memory() -> None:
     """Return freed memory to the system, so that one stage's leftovers do not hide in the next one's base."""
-    import gc
-
     began = time.perf_counter()
     gc.collect()
     if time.perf_counter() - began > SLOW_COLLECTION:
         # What survives is modules and their caches; with them every small stage would pay for this again.
         gc.freeze()
-    try:
+    with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL("libc.so.6").malloc_trim(0)
-    except (OSError, AttributeError):
-        return
 
 
 def release_device() -> None:
@@ -114,14 +103,9 @@ class Peak:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """Count nothing from now on."""
-        if not self._end.is_set():
-            self._end.set()
-            self._thread.join()
-            self._measure()
+        self._end.set()
+        self._thread.join()
+        self._measure()
 
     def _measure(self) -> None:
         self.host_bytes = max(self.host_bytes, resident_bytes() - self._host_base)

@@ -1,20 +1,19 @@
-"""Dask's settings for a run: quiet, local, without its own memory limits."""
+"""Dask's settings for a run, and certificates of other clusters."""
 
 from __future__ import annotations
 
 import logging
 import os
-import signal
-import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing import resource_tracker, spawn
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import spawn
 from pathlib import Path
 from typing import Any
 
+from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.workers.preload import LOG, ROUTES, safe_path_variables
-from gravel.stages.urls import visible
 
 SPAWN_ENVIRONMENT = "distributed.nanny.pre-spawn-environ"
 
@@ -26,12 +25,6 @@ LOOPBACK_ONLY = "=lo"
 """NCCL authenticates nobody: the sockets of ranks on one host do not leave it (`=`: this name exactly)."""
 
 LOGGERS = ("distributed", "tornado", "asyncio", "bokeh", "dask_cuda")
-
-
-def dask_folder(scratch: Path) -> str:
-    """Return a folder for what Dask keeps of its own, which must have a name in UTF-8."""
-    name = os.fspath(scratch)
-    return name if visible(name) == name else tempfile.gettempdir()
 
 
 def dask_settings(log: Path, threads: int, *, uses_dask_cuda: bool = False) -> dict[str, Any]:
@@ -81,27 +74,11 @@ def keep_environment(names: Iterable[str]) -> Callable[[], None]:
 
     def put_back() -> None:
         for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
+            os.environ.pop(name, None)
+            if value is not None:
                 os.environ[name] = value
 
     return put_back
-
-
-@contextmanager
-def deaf_children() -> Iterator[None]:
-    """Let processes that are started meanwhile, and by threads made meanwhile, never see Ctrl-C.
-
-    The signal mask is inherited by threads and processes, so that this holds for later restarts too.
-    """
-    # Whichever thread starts the tracker has Ctrl-C unblocked by it: let that be this one, now.
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _LogFile(logging.FileHandler):
@@ -169,3 +146,81 @@ def start_without_main() -> Callable[[], None]:
                 spawn.get_preparation_data = _of_python
 
     return end
+
+
+ENCRYPTED = ("tls", "wss")
+
+_HINT = (
+    "give --tls-ca, --tls-cert and --tls-key, or set distributed.comm.tls in Dask's configuration; "
+    "see docs/clusters.md"
+)
+
+
+@dataclass(frozen=True)
+class Tls:
+    """PEM files: the authority that signed the scheduler's certificate, and this side's certificate and key.
+
+    `key` may be None if the file of the certificate holds it too.
+    """
+
+    ca: Path
+    certificate: Path
+    key: Path | None = None
+
+
+def tls_of(ca: str | None, certificate: str | None, key: str | None) -> Tls | None:
+    """Return what the options name, None without any; raises RequestError for half of them."""
+    if ca is None and certificate is None and key is None:
+        return None
+    if ca is None or certificate is None:
+        raise RequestError(
+            f"--tls-{'ca' if ca is None else 'cert'} is missing",
+            hint="TLS takes --tls-ca and --tls-cert, and --tls-key unless the second file holds the key too",
+        )
+    return Tls(Path(ca), Path(certificate), None if key is None else Path(key))
+
+
+def encrypted(address: str) -> bool:
+    """Say whether what listens at an address speaks TLS, and to holders of a certificate only."""
+    return address.partition("://")[0] in ENCRYPTED
+
+
+def security(tls: Tls | None, address: str) -> Any | None:
+    """Return Dask's `Security` for an address, None where its own configuration decides.
+
+    Raises RequestError if the address and the certificates do not go together, or a file is no PEM file of
+    the kind that is wanted.
+    """
+    from distributed.security import Security
+
+    if not encrypted(address):
+        if tls is None:
+            return None
+        raise RequestError(
+            f"certificates are given, and {address} is not encrypted",
+            hint="start the scheduler with tls:// and certificates of its own, or leave the options out",
+        )
+    if tls is None:
+        chosen = Security()
+        if not chosen.tls_ca_file:
+            raise RequestError(f"{address} needs certificates, and none are given", hint=_HINT)
+    else:
+        for file in filter(None, (tls.ca, tls.certificate, tls.key)):
+            try:
+                file.read_bytes()
+            except OSError as error:
+                raise RequestError(f"{file} cannot be read: {error.strerror}", hint=_HINT) from None
+        chosen = Security(
+            require_encryption=True,
+            tls_ca_file=str(tls.ca.absolute()),
+            tls_client_cert=str(tls.certificate.absolute()),
+            tls_client_key=None if tls.key is None else str(tls.key.absolute()),
+        )
+    try:  # Dask takes what it cannot load for a scheduler that does not answer
+        chosen.get_connection_args("client")
+    except (OSError, ValueError) as error:  # those of SSL are OSErrors
+        raise RequestError(
+            f"the TLS files cannot be used: {error}",
+            hint="they are PEM files: the authority's certificate, a certificate and its key",
+        ) from error
+    return chosen

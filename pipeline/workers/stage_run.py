@@ -10,18 +10,18 @@ import shutil
 import socket
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.records.profile import Spans
-from gravel.pipeline.store.checkpoints import StoredCheckpoint
-from gravel.pipeline.workers.context import Services, WorkerContext
+from gravel.pipeline.workers.context import Parts, Services, WorkerContext
 from gravel.pipeline.workers.failure import StageLog, explain_error
-from gravel.pipeline.workers.parts import Parts
-from gravel.pipeline.workers.peak import free_on_device
-from gravel.pipeline.workers.resident import (
+from gravel.pipeline.workers.peak import Peak, free_on_device
+from gravel.pipeline.workers.protocol import Compiles, StageOutcome, StageTask
+from gravel.pipeline.workers.results_in_memory import (
     PREFIX,
     RESIDENT,
     extent_in_memory,
@@ -29,14 +29,11 @@ from gravel.pipeline.workers.resident import (
     keep_resident,
     read_only,
 )
-from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
 from gravel.stages.copies import copies
-from gravel.stages.stage import Stage
 from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from gravel.pipeline.store.writer import ArtifactWriter
     from gravel.stages.artifact import Artifact
 
 DEVICE_SHARE = 0.5
@@ -47,8 +44,8 @@ def run_stage(task: StageTask, services: Services) -> StageOutcome:
     """Run one stage to its result; never raises, except KeyboardInterrupt."""
     import numpy  # noqa: F401 (so that the stage's peak does not count loading it)
 
-    from gravel.kernels.compile_time import COMPILE_TIME
-    from gravel.pipeline.workers.peak import Peak
+    def compiles(kernel: str | None) -> None:
+        services.tell(Compiles(task.key, kernel))
 
     compiled_before = COMPILE_TIME.seconds
     started, clock = time.time(), time.perf_counter()
@@ -58,17 +55,10 @@ def run_stage(task: StageTask, services: Services) -> StageOutcome:
     peak = Peak(device=task.machine.backend == "cuda")
     try:
         _limit_threads(task)
-        with peak, COMPILE_TIME.listened(services.compiles) as kernels:
+        with peak, COMPILE_TIME.listened(compiles) as kernels:
             outcome = _compute(task, services, log, spans)
     except Exception as error:
-        state, failure = explain_error(
-            error,
-            key=task.key,
-            run=task.run,
-            root=task.cache.root,
-            origin=task.stage.origin,
-            log=log.write,
-        )
+        state, failure = explain_error(error, task, log)
         artifact = error.artifact_id if isinstance(error, DamagedArtifact) else None
         outcome = StageOutcome(task.key, state, failure=failure, artifact=artifact)
     finally:
@@ -100,81 +90,48 @@ def _limit_threads(task: StageTask) -> None:
         numba.set_num_threads(max(1, min(task.machine.threads, numba.config.NUMBA_NUM_THREADS)))
 
 
-def _compute(
-    task: StageTask,
-    services: Services,
-    log: StageLog,
-    spans: Spans,
-) -> StageOutcome:
-    task = _with_room_on_device(task, log.write)
+def _compute(task: StageTask, services: Services, log: StageLog, spans: Spans) -> StageOutcome:
+    task = _with_room_on_device(task, log)
+    parts = Parts(task, services, log)
+    context = WorkerContext(task, services, log, parts.get)
     inputs: dict[str, Any] = {}
     with spans.take("read"):
         for slot, ids in task.inputs.items():
             loaded = tuple(_input(task, name) for name in ids)
             inputs[slot] = loaded if task.stage.inputs[slot].many else loaded[0]
-        downloaded = _download(task, services, log)
-    stage = f"{task.stage.name} {task.stage.version}"
-    most = task.machine.host_memory
-    checkpoint = StoredCheckpoint(task.cache.files, task.recipe, log.write, stage, most)
-    parts = Parts(task, services, log)
-    if task.in_memory or not task.keep:
-        context = WorkerContext(
-            task.machine,
-            task.scratch,
-            None,
-            services,
-            log,
-            keeps_device_arrays=task.on_device,
-            checkpoint=checkpoint,
-            parts=parts.get,
-        )
-        with copies(downloaded.get), parts:
-            artifacts = _run(task, context, inputs, spans, services)
-        kept = _keep_in_memory(task, artifacts, services, spans)
-        return replace(kept, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
-    durable = task.host != socket.gethostname()
-    with task.cache.writer(task.run, durable=durable) as writer, copies(downloaded.get), parts:
-        context = WorkerContext(
-            task.machine, task.scratch, writer, services, log, checkpoint=checkpoint, parts=parts.get
-        )
+        downloaded = _download(task, context)
+    with ExitStack() as stack:
+        if task.keep and not task.in_memory:
+            durable = task.host != socket.gethostname()
+            context.writer = stack.enter_context(task.cache.writer(task.run, durable=durable))
+        stack.enter_context(copies(downloaded.get))
+        stack.enter_context(parts)
         artifacts = _run(task, context, inputs, spans, services)
-        with spans.take("write"):
-            prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
-    records = [each.record for each in prepared]
-    return StageOutcome(
-        task.key,
-        "computed",
-        outputs=tuple(record.id for record in records),
-        extents=tuple(record.extent for record in records),
-        bytes=sum(record.bytes for record in records),
-        bytes_on_disk=sum(record.bytes_on_disk for record in records),
-        remarks=(*context.remarks, *parts.remarks),
-        prepared=prepared,
-        parts=str(parts),
-    )
+        outcome = None if context.writer is None else _write(task, artifacts, context.writer, spans)
+    if outcome is None:
+        outcome = _keep_in_memory(task, artifacts, services, spans)
+    return replace(outcome, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
 
 
 def _run(
-    task: StageTask,
-    context: WorkerContext,
-    inputs: dict[str, Any],
-    spans: Spans,
-    services: Services,
+    task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans, services: Services
 ) -> tuple[Artifact, ...]:
-    from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
-
     if task.profile:
         count_cupy()
     began, before = time.time(), COMPILE_TIME.seconds
     # What is written behind would take cores from a measurement.
     quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()
     with spans.take("compute"), quiet:
-        artifacts = _artifacts(task.stage, task.stage.run(context, task.parameters, **inputs))
+        result = task.stage.run(context, task.parameters, **inputs)
     spans.add("compile", began, COMPILE_TIME.seconds - before)
+    artifacts = result if isinstance(result, tuple) else (result,)
+    kinds = tuple(type(artifact).__name__ for artifact in artifacts)
+    if kinds != task.stage.outputs:
+        raise TypeError(f"stage {task.stage.name} declares {task.stage.outputs} and returned {kinds}")
     return artifacts
 
 
-def _with_room_on_device(task: StageTask, log: Callable[[str], None]) -> StageTask:
+def _with_room_on_device(task: StageTask, log: StageLog) -> StageTask:
     """Let the GPU keep what the stage leaves room for; returns the task with the memory that is left."""
     if task.machine.backend != "cuda":
         return task
@@ -186,7 +143,7 @@ def _with_room_on_device(task: StageTask, log: Callable[[str], None]) -> StageTa
     left = memory - COPIES.bytes
     if task.device_bytes and (free := free_on_device()) is not None and free < left:
         # Others may have taken some of it since the run was planned.
-        log(f"{left:,} bytes of GPU memory were planned with, and {free:,} are free now")
+        log.write(f"{left:,} bytes of GPU memory were planned with, and {free:,} are free now")
         left = free
     return replace(task, machine=replace(task.machine, device_memory=left))
 
@@ -211,7 +168,7 @@ def _from_files(task: StageTask, name: str) -> Artifact:
     return task.cache.open(name)
 
 
-def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, str]:
+def _download(task: StageTask, context: WorkerContext) -> dict[str, str]:
     """Bring the files from the web that a stage reads under the cache; returns the paths by URL."""
     wanted = [file for file in task.stage.files(task.parameters) if is_url(file.location)]
     if not wanted:
@@ -219,7 +176,6 @@ def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, s
     from gravel.pipeline.datasets.downloads import Downloads, is_fetched
 
     downloads = Downloads(task.cache.root)
-    context = WorkerContext(task.machine, task.scratch, None, services, log)
     return {
         file.location: str(
             downloads.fetch(
@@ -227,7 +183,7 @@ def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, s
                 file.sha256,
                 wanted=task.contents.get(file.location) if file.sha256 is None else None,
                 progress=lambda done, total: context.progress(done, total, "B"),
-                log=log.write,
+                log=context.log,
             ).path
         )
         for file in wanted
@@ -235,19 +191,25 @@ def _download(task: StageTask, services: Services, log: StageLog) -> dict[str, s
     }
 
 
-def _artifacts(stage: Stage, result: Any) -> tuple[Artifact, ...]:
-    artifacts = result if isinstance(result, tuple) else (result,)
-    kinds = tuple(type(artifact).__name__ for artifact in artifacts)
-    if kinds != stage.outputs:
-        raise TypeError(f"stage {stage.name} declares {stage.outputs} and returned {kinds}")
-    return artifacts
+def _write(
+    task: StageTask, artifacts: tuple[Artifact, ...], writer: ArtifactWriter, spans: Spans
+) -> StageOutcome:
+    with spans.take("write"):
+        prepared = tuple(writer.prepare(artifact) for artifact in artifacts)
+    records = [each.record for each in prepared]
+    return StageOutcome(
+        task.key,
+        "computed",
+        outputs=tuple(record.id for record in records),
+        extents=tuple(record.extent for record in records),
+        bytes=sum(record.bytes for record in records),
+        bytes_on_disk=sum(record.bytes_on_disk for record in records),
+        prepared=prepared,
+    )
 
 
 def _keep_in_memory(
-    task: StageTask,
-    artifacts: tuple[Artifact, ...],
-    services: Services,
-    spans: Spans,
+    task: StageTask, artifacts: tuple[Artifact, ...], services: Services, spans: Spans
 ) -> StageOutcome:
     if task.machine.backend == "cuda":
         with spans.take("copy"):
@@ -263,12 +225,5 @@ def _keep_in_memory(
         names = tuple(f"{PREFIX}{task.recipe}:{position}" for position in range(len(artifacts)))
     keep_resident(names, artifacts)
     if task.keep:
-        services.write_behind.add(task, artifacts, names, services.written)
-    return StageOutcome(
-        task.key,
-        "computed",
-        outputs=names,
-        extents=extents,
-        bytes=size,
-        behind=task.keep,
-    )
+        services.write_behind.add(task, artifacts, names, services.tell)
+    return StageOutcome(task.key, "computed", outputs=names, extents=extents, bytes=size, behind=task.keep)

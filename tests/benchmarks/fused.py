@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--components", action="store_true", help="find and check components, too")
     parser.add_argument("--no-do", action="store_true", help="without direction optimization")
     asked = parser.parse_args()
-    from gravel.pipeline.workers.rank_group import Rendezvous
+    from gravel.pipeline.workers.rendezvous import Rendezvous
 
     rendezvous = Rendezvous("127.0.0.1", asked.gpus)
     spawn = multiprocessing.get_context("spawn")

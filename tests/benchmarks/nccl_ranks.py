@@ -15,7 +15,8 @@ import numpy
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionedGraph, SearchOptions, to_arrays
-from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
+from gravel.pipeline.workers.rank_group import run_rank
+from gravel.pipeline.workers.rendezvous import Rendezvous
 
 
 @dataclass(frozen=True)

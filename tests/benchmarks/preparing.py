@@ -77,7 +77,7 @@ class Bench:
 
     def run(self, name: str, stage: Any, parameters: Any, passes: int) -> None:
         """Time a stage, which must read all rows so many times and write its result."""
-        from gravel.pipeline.workers.resident import in_host_memory
+        from gravel.pipeline.workers.results_in_memory import in_host_memory
         from gravel.stages.context import PlainContext
         from gravel.stages.stage import Machine
         from tests.stages.preparing_case import Keeping

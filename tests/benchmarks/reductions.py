@@ -30,7 +30,8 @@ from pydantic import ByteSize, TypeAdapter
 
 from gravel.kernels.exchange import Endpoint, drive
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm, reduction_rounds
-from gravel.pipeline.workers.rank_group import Rendezvous, run_rank
+from gravel.pipeline.workers.rank_group import run_rank
+from gravel.pipeline.workers.rendezvous import Rendezvous
 from tests.benchmarks.reductions_side_by_side import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
 
 # Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.

@@ -31,7 +31,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.committer import Disk
 from gravel.pipeline.store.identity import identify
 from gravel.pipeline.workers.protocol import Readable, Written
-from gravel.pipeline.workers.write_behind import WriteBehind
+from gravel.pipeline.workers.results_in_memory import WriteBehind
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Ordering, Partition, Traversal
 from tests.benchmarks.disk_rate import write_rate
@@ -176,7 +176,7 @@ def main() -> None:
 
 def cache_bytes(artifact: Artifact) -> int:
     """Return the bytes of an artifact's arrays."""
-    from gravel.pipeline.workers.resident import extent_in_memory
+    from gravel.pipeline.workers.results_in_memory import extent_in_memory
 
     return extent_in_memory(artifact).bytes
 

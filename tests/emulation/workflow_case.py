@@ -21,7 +21,7 @@ if __name__ == "__main__":
 from gravel.kernels import cuda
 from gravel.kernels.placement.device_copies import COPIES
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.workers.resident import in_host_memory
+from gravel.pipeline.workers.results_in_memory import in_host_memory
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine

@@ -15,7 +15,7 @@ from gravel.pipeline.scheduler.compilation import plan_kernels
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-from gravel.pipeline.workers.resident import RESIDENT
+from gravel.pipeline.workers.results_in_memory import RESIDENT
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
 from gravel.stages.cupy_ahead import run as run_ahead

@@ -23,7 +23,7 @@ from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler.compilation import plan_kernels
 from gravel.pipeline.scheduler.machine import decide
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workers.loading import compile_ahead
+from gravel.pipeline.workers.preload import compile_ahead
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages import cupy_ahead
 from gravel.stages.kernels_ahead import kernels_ahead
@@ -301,7 +301,7 @@ def test_another_cupy_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, compiler
 ENDING = """
 import sys, time
 from gravel.kernels import cuda
-from gravel.pipeline.workers import loading
+from gravel.pipeline.workers import preload
 
 def slow(name, macros):
     print("begun", flush=True)
@@ -309,7 +309,7 @@ def slow(name, macros):
     print("compiled", flush=True)
 
 cuda.load_ahead = slow
-loading.compile_ahead([(f"kernels/{number}.cu", ()) for number in range(400)])
+preload.compile_ahead([(f"kernels/{number}.cu", ()) for number in range(400)])
 time.sleep(0.2)
 """
 

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from gravel.kernels.threads import thread_count
-from gravel.pipeline.workers.inline import InlineServices
+from gravel.pipeline.workers.inline_cluster import InlineServices
 from gravel.stages.context import PlainContext
 from gravel.stages.threads import AHEAD, map_threads
 from tests.emulation.verify_case import Stored
@@ -81,7 +81,7 @@ def test_errors_come_where_they_are_read() -> None:
 
 def test_an_inline_cluster_maps_on_threads() -> None:
     task: Any = SimpleNamespace(key="stage", machine=machine("cpu"), stage=SimpleNamespace(origin=None))
-    services = InlineServices(task, lambda _: None, None, lambda _: None)  # type: ignore[arg-type]
+    services = InlineServices(task, None, lambda _: None)  # type: ignore[arg-type]
     assert sorted(services.map(meet, [threading.Barrier(2)] * 2)) == [0, 1]
 
 

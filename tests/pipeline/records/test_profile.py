@@ -17,8 +17,8 @@ from gravel.pipeline.records.profile import WHAT, chrome_trace, profiles, whole_
 from gravel.pipeline.scheduler import residency
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.workers.protocol import StageOutcome
 from gravel.pipeline.workers.stage_run import run_stage
-from gravel.pipeline.workers.stage_task import StageOutcome
 from tests.drills.gravel import PROGRAM, call_inside
 from tests.pipeline.memory_stages import FILL, LOOK
 from tests.pipeline.tiny_stages import plan_of, stage_run
@@ -102,7 +102,7 @@ def test_the_way_to_a_worker_is_no_part_of_a_stage(tmp_path, monkeypatch, is_her
         outcome = run_stage(*given)
         return replace(outcome, started=began, host=outcome.host if is_here else "elsewhere")
 
-    monkeypatch.setattr("gravel.pipeline.workers.inline.run_stage", late)
+    monkeypatch.setattr("gravel.pipeline.workers.inline_cluster.run_stage", late)
     [stage] = execute(plan_of(stage_run("a", FILL)), RunOptions(tmp_path, cluster="inline")).record["stages"]
     assert (stage["started"] == began) == is_here
 
@@ -118,7 +118,7 @@ def test_what_a_stage_compiled_is_in_its_event(tmp_path: Path, monkeypatch: pyte
             events.append(event)
 
     events: list[Event] = []
-    monkeypatch.setattr("gravel.pipeline.workers.inline.run_stage", compiling)
+    monkeypatch.setattr("gravel.pipeline.workers.inline_cluster.run_stage", compiling)
     execute(plan_of(stage_run("a", FILL)), RunOptions(tmp_path, cluster="inline", display=Kept()))
     [ended] = [event for event in events if event.kind == "stage_finished"]
     assert ended.data["compile_seconds"] == 1.235

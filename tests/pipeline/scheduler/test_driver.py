@@ -148,7 +148,7 @@ def test_what_is_not_kept_is_made_only_when_somebody_needs_it(root: Path, marks:
     third = run(plan(4), root)
     assert states(third) == {"a": "computed", "b": "computed", "c": "computed"}
     assert total(root, third, "c") == 4 + 2 + 6
-    from gravel.pipeline.workers.resident import RESIDENT
+    from gravel.pipeline.workers.results_in_memory import RESIDENT
 
     assert RESIDENT == {}
 

@@ -22,7 +22,7 @@ from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import MAX_GPU_RUNS, MAX_RUNS, decide, without_workers
 from gravel.pipeline.scheduler.options import RunOptions
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.workers.resident import RESIDENT
+from gravel.pipeline.workers.results_in_memory import RESIDENT
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.sizes import Need
 from tests.pipeline.memory_stages import FILL

@@ -19,7 +19,7 @@ from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.workers.time_limit import TimeIsUp, run_within
+from gravel.pipeline.workers.inline_cluster import TimeIsUp, run_within
 from gravel.pipeline.workflow.loader import load_workflow
 from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run

@@ -16,7 +16,7 @@ from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.store import stored_array
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.records import ArtifactRecord
-from gravel.pipeline.workers.resident import read_only
+from gravel.pipeline.workers.results_in_memory import read_only
 from gravel.stages.artifacts import Traversal
 
 VALUES = numpy.random.default_rng(0).integers(0, 2**32, 3 << 20, numpy.uint32)

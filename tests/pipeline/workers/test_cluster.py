@@ -21,8 +21,8 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-from gravel.pipeline.workers.existing import connect
-from gravel.pipeline.workers.local import local_worker_count
+from gravel.pipeline.workers.existing_cluster import connect
+from gravel.pipeline.workers.local_cluster import local_worker_count
 from tests.drills.gravel import wait_until_gone
 from tests.pipeline.run_case import Kept, by_key, searches, states, total, until
 from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, MEASURE, count, plan_of, stage_run
@@ -176,7 +176,7 @@ def test_an_existing_cluster_serves_by_its_address(tmp_path: Path) -> None:
 
 
 def test_an_address_without_a_scheduler_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 1)
+    monkeypatch.setattr("gravel.pipeline.workers.existing_cluster.CONNECT_LIMIT", 1)
     with pytest.raises(RequestError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         run(plan_of(stage_run("a", MAKE, value=1)), tmp_path / "cache", "tcp://127.0.0.1:9")
 

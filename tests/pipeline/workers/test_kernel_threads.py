@@ -10,8 +10,7 @@ from click.testing import CliRunner
 from gravel.kernels import threads
 from gravel.pipeline.cli import main
 from gravel.pipeline.core.hardware import core_count
-from gravel.pipeline.workers.on_worker import run_items
-from gravel.pipeline.workers.parcels import pack
+from gravel.pipeline.workers.dask_worker import pack, run_items
 from gravel.stages.urls import shown
 
 WORKFLOW = """

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.workers.handshake import MAX_WAITING
-from gravel.pipeline.workers.rank_group import Invitation, Rendezvous, SocketRank, run_rank
+from gravel.pipeline.workers.rank_group import SocketRank, run_rank
+from gravel.pipeline.workers.rendezvous import MAX_WAITING, Invitation, Rendezvous
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 
 
@@ -110,7 +110,7 @@ def test_small_messages_do_not_wait_for_each_other_on_either_side() -> None:
     rendezvous = Rendezvous("127.0.0.1", 1)
     member = SocketRank(rendezvous.invitation(0))
     member.barrier()
-    for connection in (member._connection, rendezvous._members[0]):
+    for connection in (member._connection, rendezvous._members[0].connection):
         with socket.socket(fileno=os.dup(connection.fileno())) as own:
             assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
     member.leave(None)

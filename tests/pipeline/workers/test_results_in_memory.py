@@ -20,9 +20,9 @@ from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.writer import ArtifactWriter
-from gravel.pipeline.workers import inline, resident, write_behind
+from gravel.pipeline.workers import inline_cluster, protocol, results_in_memory
 from gravel.pipeline.workers.protocol import Readable, Written
-from gravel.pipeline.workers.write_behind import WriteBehind
+from gravel.pipeline.workers.results_in_memory import WriteBehind
 from gravel.stages.artifact import Artifact
 from tests.drills.gravel import PROGRAM, call_inside
 from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS
@@ -170,7 +170,7 @@ def test_results_above_the_budget_are_written_as_they_are_made(tmp_path: Path, b
 
 def test_the_oldest_results_leave_memory_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[tuple[str, ...]] = []
-    release = resident.release_resident
+    release = results_in_memory.release_resident
 
     def noted(names: tuple[str, ...]) -> None:
         left.append(names)
@@ -178,9 +178,9 @@ def test_the_oldest_results_leave_memory_first(tmp_path: Path, monkeypatch: pyte
 
     def at_once(self: WriteBehind, *result: Any) -> None:
         *given, tell = result
-        tell(self._write(write_behind._Result(*given, tell)))
+        tell(self._write(results_in_memory._Result(*given, tell)))
 
-    monkeypatch.setattr(inline, "release_resident", noted)
+    monkeypatch.setattr(inline_cluster, "release_resident", noted)
     monkeypatch.setattr(WriteBehind, "add", at_once)
     fills = [stage_run(f"f{place}", FILL, count=MIB, value=place) for place in range(4)]
     plan = plan_of(*fills, stage_run("z", LOOK, *(f"f{place}" for place in range(4))))
@@ -316,7 +316,7 @@ def test_a_result_is_readable_before_the_disk_has_it(tmp_path: Path, monkeypatch
                 disk.set()
 
     monkeypatch.setattr("gravel.pipeline.store.sink.os.fsync", slow)
-    monkeypatch.setattr(inline, "SimpleQueue", Events)
+    monkeypatch.setattr(protocol, "SimpleQueue", Events)
     outcome = run(plan_of(stage_run("a", FILL, count=MIB)), tmp_path)
     assert outcome.exit_code == 0
     assert [type(each) for each in told] == [Readable, int, Written]

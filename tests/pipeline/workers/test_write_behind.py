@@ -25,7 +25,7 @@ from gravel.pipeline.store.identity import identify
 from gravel.pipeline.store.writer import ArtifactWriter
 from gravel.pipeline.workers import stage_run as running
 from gravel.pipeline.workers.protocol import Readable, Written
-from gravel.pipeline.workers.write_behind import WriteBehind
+from gravel.pipeline.workers.results_in_memory import WriteBehind
 from gravel.stages.artifacts import EdgeList, Traversal
 from tests.pipeline import memory_stages
 from tests.pipeline.run_case import until

@@ -23,8 +23,8 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
-from gravel.pipeline.workers.existing import connect, refuse_other_versions
-from gravel.pipeline.workers.security import Tls, security, tls_of
+from gravel.pipeline.workers.existing_cluster import connect, refuse_other_versions
+from gravel.pipeline.workers.settings import Tls, security, tls_of
 from tests import forked
 from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.run_case import states
@@ -195,7 +195,7 @@ def test_a_stage_of_an_inline_run_is_stopped_too(tmp_path: Path, aside: bool) ->
 
 
 def test_who_refuses_or_says_nothing_is_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 0.5)
+    monkeypatch.setattr("gravel.pipeline.workers.existing_cluster.CONNECT_LIMIT", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         port = silent.getsockname()[1]
@@ -389,7 +389,7 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
             more = plan_of(*plan.runs.values(), stage_run("b", ADD, "a", value=4))
             outcome = run(more, tmp_path / "cache", encrypted.address)
             assert states(outcome) == {"a": "cached", "gang": "cached", "b": "computed"}
-        monkeypatch.setattr("gravel.pipeline.workers.existing.CONNECT_LIMIT", 2)
+        monkeypatch.setattr("gravel.pipeline.workers.existing_cluster.CONNECT_LIMIT", 2)
         for other in (
             Tls(theirs.ca, ours.certificate, ours.key),
             Tls(ours.ca, theirs.certificate, theirs.key),

@@ -5,20 +5,29 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 import time
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from blake3 import blake3
+from distributed import Client
+from distributed.versions import VersionMismatchWarning
+
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import ROOT
+from gravel.pipeline.core.hardware import core_count, cpu_model, find_devices
+from gravel.pipeline.core.memory import host_capacity
 from gravel.pipeline.store.folder import scratch_path
 from gravel.pipeline.workers.dask_cluster import SAME, DaskCluster
 from gravel.pipeline.workers.protocol import WorkerSlot
-from gravel.pipeline.workers.security import Tls, encrypted, security
+from gravel.pipeline.workers.settings import Tls, encrypted, security
 
 CONNECT_LIMIT = 10
 """Seconds to reach the scheduler; one that refuses is not asked again."""
@@ -26,26 +35,41 @@ CONNECT_LIMIT = 10
 SEEN_LIMIT = 5.0
 """Seconds until a file that a worker wrote must be seen here: network file systems remember what was not."""
 
+PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
+
+FILE = "file://"
+"""Before a scheduler file whose name need not end in .json."""
+
+SCHEDULER = {"python": 2, "dask": 4, "distributed": 4}
+"""Packages that must agree with the scheduler's, and how many parts of their versions."""
+
+WORKERS = {**SCHEDULER, "numpy": 2}
+"""The same for workers, which exchange arrays."""
+
+SHOWN = 4
+"""How many differences a message lists."""
+
+OPEN = (
+    "the scheduler at {} is not encrypted and asks for no key: whoever reaches its port, or a "
+    "worker's, can run code as the workers' user; start it with --protocol tls (docs/clusters.md#tls)"
+)
+
+_FORM = "write it like tcp://host:8786"
+
 
 def worker_facts(marker: str) -> dict[str, Any]:
     """Say what a worker is; runs there. `marker` is a file in the cache, which the worker must see.
 
     It answers beside the marker too, which tells whether the worker may write there.
     """
-    from importlib.metadata import PackageNotFoundError, version
-
-    from gravel.pipeline.core.hardware import core_count, cpu_model, find_devices
-    from gravel.pipeline.core.memory import host_capacity
-
     try:
         gravel = version("gravel")
     except PackageNotFoundError:
         gravel = "unknown"
     devices = find_devices()
-    sees = Path(marker).exists()
     answer = f"{marker}-{socket.gethostname()}-{os.getpid()}"
     problem = None
-    if sees:
+    if sees := Path(marker).exists():
         try:
             Path(answer).touch()
         except OSError as error:
@@ -63,6 +87,14 @@ def worker_facts(marker: str) -> dict[str, Any]:
         "host_bytes": host_capacity()[0],
         "processor": cpu_model(),
     }
+
+
+class _Connection(Client):  # type: ignore[misc]
+    """A client that has nothing to close if it never connected; Dask's waits for that, and warns."""
+
+    def __del__(self) -> None:
+        if self.status not in ("newly-created", "connecting"):
+            super().__del__()
 
 
 def _reach(address: str) -> None:
@@ -83,29 +115,16 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
     It is refused if it does not answer, has no workers, or if a worker runs other software (Python, Dask,
     NumPy, gravel's version and code) or does not share the cache folder.
     """
-    from distributed import Client
-    from distributed.versions import VersionMismatchWarning
-
-    class Connection(Client):  # type: ignore[misc]
-        """A client that has nothing to close if it never connected; Dask's waits for that, and warns."""
-
-        def __del__(self) -> None:
-            if self.status not in ("newly-created", "connecting"):
-                super().__del__()
-
     address = scheduler_address(where)
     where = where.removeprefix(FILE)
     shown = where if address == where else f"{address} (in {where})"
-    options: dict[str, Any] = {"timeout": CONNECT_LIMIT, "set_as_default": False}
     chosen = security(tls, address)
-    if chosen is not None:
-        options["security"] = chosen
     try:
         _reach(address)
         with warnings.catch_warnings():
             # Versions are compared below, and what differs is refused.
             warnings.simplefilter("ignore", VersionMismatchWarning)
-            client = Connection(address, **options)
+            client = _Connection(address, timeout=CONNECT_LIMIT, set_as_default=False, security=chosen)
     except (OSError, TimeoutError) as error:
         distrust = _distrust(error)
         if distrust is not None:
@@ -122,24 +141,16 @@ def connect(run: str, where: str, cache_root: Path, tls: Tls | None = None) -> D
     try:
         refuse_other_versions(client.get_versions(), where)
         worker_slots, others = _worker_slots(client, where, cache_root)
-        about, warning = (", encrypted", None) if encrypted(address) else (", not encrypted", _open(shown))
-        return DaskCluster("existing", client, None, worker_slots, run, about + others, warning)
+        about = f", {'' if encrypted(address) else 'not '}encrypted{others}"
+        warning = None if encrypted(address) else OPEN.format(shown)
+        return DaskCluster("existing", client, None, worker_slots, run, about, warning)
     except BaseException:
         client.close(timeout=2)
         raise
 
 
-def _open(shown: str) -> str:
-    return (
-        f"the scheduler at {shown} is not encrypted and asks for no key: whoever reaches its port, or a "
-        "worker's, can run code as the workers' user; start it with --protocol tls (docs/clusters.md#tls)"
-    )
-
-
 def _distrust(error: BaseException) -> str | None:
     """Return what TLS says, which Dask wraps into a time limit; None if it says nothing."""
-    import ssl
-
     shown = None
     inner: BaseException | None = error
     while inner is not None:
@@ -159,8 +170,9 @@ def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[Worke
     try:
         answers = client.run(worker_facts, str(marker), on_error="return")
         if not answers:
-            hint = "start some, then run again"
-            raise RequestError(f"the Dask cluster at {where} has no workers", hint=hint)
+            raise RequestError(
+                f"the Dask cluster at {where} has no workers", hint="start some, then run again"
+            )
         here = worker_facts(str(marker))
         for address, facts in answers.items():
             _check(address, facts, here, cache_root)
@@ -168,15 +180,9 @@ def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[Worke
         for file in marker.parent.glob(f"{marker.name}*"):
             file.unlink(missing_ok=True)
     workers = client.scheduler_info()["workers"]
+    stated = ("host", "device", "device_bytes", "cores", "host_bytes")
     worker_slots = [
-        WorkerSlot(
-            str(workers[address]["name"]),
-            facts["host"],
-            facts["device"],
-            facts["device_bytes"],
-            facts["cores"],
-            facts["host_bytes"],
-        )
+        WorkerSlot(str(workers[address]["name"]), *(facts[name] for name in stated))
         for address, facts in answers.items()
         if address in workers
     ]
@@ -189,16 +195,15 @@ def _worker_slots(client: Any, where: str, cache_root: Path) -> tuple[list[Worke
 
 def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) -> None:
     """Refuse one worker; raises RequestError."""
-    # What a worker cannot load arrives as the text of its own failure.
-    if isinstance(facts, BaseException) and "ModuleNotFoundError" in f"{type(facts).__name__}: {facts}":
-        raise RequestError(
-            f"the worker {address} has no gravel, or not all it needs: {facts}",
-            hint="install the same version of gravel, with all it needs, in the workers' environment",
-        )
     if isinstance(facts, BaseException):
-        raise RequestError(
-            f"the worker {address} cannot run gravel: {type(facts).__name__}: {facts}", hint=SAME
-        )
+        problem = f"{type(facts).__name__}: {facts}"
+        # What a worker cannot load arrives as the text of its own failure.
+        if "ModuleNotFoundError" in problem:
+            raise RequestError(
+                f"the worker {address} has no gravel, or not all it needs: {facts}",
+                hint="install the same version of gravel, with all it needs, in the workers' environment",
+            )
+        raise RequestError(f"the worker {address} cannot run gravel: {problem}", hint=SAME)
     if facts.get("gravel") != here["gravel"]:
         shown = f"the worker {address} has gravel {facts.get('gravel')}, and {here['gravel']} is here"
         raise RequestError(shown, hint=SAME)
@@ -219,14 +224,6 @@ def _check(address: str, facts: Any, here: Mapping[str, Any], cache_root: Path) 
             shown = f"what the worker {address} writes into the cache {cache_root} is not seen here"
             raise RequestError(shown, hint=shared)
         time.sleep(0.1)
-
-
-PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
-
-FILE = "file://"
-"""Before a scheduler file whose name need not end in .json."""
-
-_FORM = "write it like tcp://host:8786"
 
 
 def scheduler_address(where: str) -> str:
@@ -264,36 +261,20 @@ def _checked(address: str, shown: str) -> str:
     if protocol not in PROTOCOLS:
         known = ", ".join(f"{each}://" for each in PROTOCOLS)
         raise RequestError(f"{shown} is no address of a scheduler, which begins with {known}", hint=_FORM)
-    try:
+    with suppress(ValueError):
         parts = urlsplit(address)
-        complete = bool(parts.hostname) and parts.port is not None
-    except ValueError:
-        complete = False
-    if not complete:
-        raise RequestError(f"the address {shown} has no host with a port number", hint=_FORM)
-    return address
-
-
-SCHEDULER = {"python": 2, "dask": 4, "distributed": 4}
-"""Packages that must agree with the scheduler's, and how many parts of their versions."""
-
-WORKERS = {**SCHEDULER, "numpy": 2}
-"""The same for workers, which exchange arrays."""
-
-SHOWN = 4
-"""How many differences a message lists."""
+        if parts.hostname and parts.port is not None:
+            return address
+    raise RequestError(f"the address {shown} has no host with a port number", hint=_FORM)
 
 
 def code_digest() -> str:
     """Digest the files of gravel that this process runs from: Python and CUDA, by name and content."""
-    from blake3 import blake3
-
-    root = ROOT
     digest = blake3()
     for package in ("gravel", "kernels", "pipeline", "stages"):
-        for file in sorted((root / package).rglob("*")):
+        for file in sorted((ROOT / package).rglob("*")):
             if file.suffix in (".py", ".cu", ".cuh"):
-                digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+                digest.update(f"{file.relative_to(ROOT).as_posix()}\0".encode())
                 digest.update(blake3(file.read_bytes()).digest())
     return digest.hexdigest()
 

@@ -1,29 +1,41 @@
-"""What a Dask worker runs for gravel: stages, items of `context.map`, ranks of `context.rank_group`."""
+"""What a Dask worker runs for gravel: stages, items of `context.map`, ranks of `context.rank_group`.
+
+Items, ranks and their results travel in parcels. Large arrays of these are written to a file of the stage's
+scratch folder, and mapped where they arrive, so that Dask never copies them. Stored arrays are pickled as
+where they lie, and need no file.
+"""
 
 from __future__ import annotations
 
 import itertools
+import mmap
 import os
 import pickle
-import threading
+import socket
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from distributed import get_client, get_worker, secede
+from distributed.scheduler import KilledWorker
+
+from gravel.kernels import threads
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
+from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.sharing import mask_for
-from gravel.pipeline.workers.failure import Failure
-from gravel.pipeline.workers.parcels import Parcel, pack
+from gravel.pipeline.store.sink import write_at
+from gravel.pipeline.workers.context import Services
 from gravel.pipeline.workers.peak import Peak
-from gravel.pipeline.workers.protocol import Readable, Written
-from gravel.pipeline.workers.rank_group import Invitation, Rendezvous, run_rank
-from gravel.pipeline.workers.resident import read_resident
+from gravel.pipeline.workers.protocol import Began, ClusterEvent, Failure, StageOutcome, StageTask, Written
+from gravel.pipeline.workers.rank_group import run_rank
+from gravel.pipeline.workers.rendezvous import Invitation, Rendezvous
+from gravel.pipeline.workers.results_in_memory import WriteBehind, read_resident
 from gravel.pipeline.workers.stage_run import run_stage
-from gravel.pipeline.workers.stage_task import StageOutcome, StageTask
-from gravel.pipeline.workers.write_behind import WriteBehind
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.threads import map_threads
@@ -31,19 +43,22 @@ from gravel.stages.threads import map_threads
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+LEAST_BYTES = 64 << 10
+"""Arrays below this are pickled with the rest: mapping one takes as long as copying it."""
+
+ALIGNMENT = 4096
+"""Bytes of a page, at which an array begins."""
+
 AHEAD = 2
 """Groups of items of `context.map` in flight per worker: one that runs and one that waits for it."""
-
-TOPIC = "gravel-progress"
-
 
 WRITE_BEHIND = WriteBehind()
 """Of this worker's process."""
 
 
 def topic(run: str) -> str:
-    """Name the channel on which the workers of a run report progress."""
-    return f"{TOPIC}-{run}"
+    """Name the channel on which the workers of a run tell its driver of events."""
+    return f"gravel-progress-{run}"
 
 
 def item_prefix(run: str, key: str) -> str:
@@ -53,16 +68,15 @@ def item_prefix(run: str, key: str) -> str:
 
 def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
     """Run stages outside the worker's slot, so that items and ranks may use the worker meanwhile."""
-    from distributed import get_worker, secede
-
     secede()
     # Workers of an existing cluster have the mask of whoever started them.
     os.umask(mask_for(tasks[0].cache.root))
 
     def run(task: StageTask) -> StageOutcome:
+        services = DaskServices(task)
         if task.time_limit is not None:
-            get_worker().log_event(topic(task.run), {"key": task.key, "began": task.attempt})
-        return run_stage(task, DaskServices(task))
+            services.tell(Began(task.key, task.attempt))
+        return run_stage(task, services)
 
     return [run(task) for task in tasks]
 
@@ -73,37 +87,22 @@ def write_out_on_worker(task: StageTask, resident: tuple[str, ...]) -> None:
     try:
         artifacts = tuple(read_resident(name) for name in resident)
     except DamagedArtifact as error:
-        services.written(Written(task.key, task.attempt, failure=Failure("bug", str(error))))
+        services.tell(Written(task.key, task.attempt, failure=Failure("bug", str(error))))
         return
-    WRITE_BEHIND.add(task, artifacts, resident, services.written)
+    WRITE_BEHIND.add(task, artifacts, resident, services.tell)
 
 
-class DaskServices:
+class DaskServices(Services):
     """A stage's environment on a Dask worker."""
 
     def __init__(self, task: StageTask) -> None:
-        from distributed import get_worker
-
+        super().__init__(WRITE_BEHIND, self._send, len(task.rank_group))
         self._task = task
         self._worker = get_worker()
-        self.write_behind = WRITE_BEHIND
         self._peaks: dict[tuple[str, int], int] = {}
-        self.reserved = len(task.rank_group)
 
-    def progress(self, done: int, total: int | None, unit: str) -> None:
-        """Send an event to the driver."""
-        self._send({"key": self._task.key, "done": done, "total": total, "unit": unit})
-
-    def compiles(self, kernel: str | None) -> None:
-        """Send an event to the driver."""
-        self._send({"key": self._task.key, "compiles": kernel})
-
-    def written(self, written: Readable | Written) -> None:
-        """Send an event to the driver."""
-        self._send({"written": pickle.dumps(written)})
-
-    def _send(self, message: dict[str, object]) -> None:
-        self._worker.log_event(topic(self._task.run), message)
+    def _send(self, event: ClusterEvent) -> None:
+        self._worker.log_event(topic(self._task.run), {"event": pickle.dumps(event)})
 
     def extra_host_bytes(self) -> int:
         """Return the summed peaks of the other processes that ran items of this stage."""
@@ -117,8 +116,6 @@ class DaskServices:
         No more are in flight than over the threads of a single worker, unless workers are more than threads.
         Those that are `on_reserved` go to the workers of the rank group, one at a time to each.
         """
-        from distributed import get_client
-
         client = get_client()
         if on_reserved:
             reserved = self._task.rank_group
@@ -138,8 +135,7 @@ class DaskServices:
         ahead: int,
         workers: Sequence[str] | None = None,
     ) -> Iterator[Result]:
-        from distributed.scheduler import KilledWorker
-
+        prefix, scratch = item_prefix(self._task.run, self._task.key), self._task.scratch
         waiting: deque[Any] = deque()
 
         def next_results() -> Iterator[Result]:
@@ -157,13 +153,12 @@ class DaskServices:
 
         try:
             for group in groups:
-                name = item_prefix(self._task.run, self._task.key) + uuid.uuid4().hex
                 future = client.submit(
                     run_items,
                     function,
-                    pack(group, self._task.scratch),
-                    self._task.scratch,
-                    key=name,
+                    pack(group, scratch),
+                    scratch,
+                    key=prefix + uuid.uuid4().hex,
                     pure=False,
                     priority=10,
                     workers=workers,
@@ -179,8 +174,6 @@ class DaskServices:
 
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run the ranks on the workers that the driver has reserved, one each."""
-        from distributed import get_client, get_worker
-
         reserved = self._task.rank_group
         if len(ranks) > len(reserved):
             raise StageError(
@@ -189,10 +182,10 @@ class DaskServices:
             )
         if not ranks:
             return []
-        host = get_worker().address.split("://", 1)[-1].rsplit(":", 1)[0].strip("[]")
+        host = self._worker.address.split("://", 1)[-1].rsplit(":", 1)[0].strip("[]")
         client = get_client()
-        rendezvous = Rendezvous(host, len(ranks))
         parcels = {id(item): pack(item, self._task.scratch) for item in ranks}
+        rendezvous = Rendezvous(host, len(ranks))
         futures = [
             client.submit(
                 run_packed_rank,
@@ -212,11 +205,8 @@ class DaskServices:
         finally:
             rendezvous.close()
         failures = [value for done, value in answers if not done]
-        for failure in failures:
-            if not isinstance(failure, RankGroupBroken):
-                raise failure
         if failures:
-            raise failures[0]
+            raise next((each for each in failures if not isinstance(each, RankGroupBroken)), failures[0])
         return [value for _, value in answers]
 
 
@@ -226,7 +216,7 @@ def _gather(client: Any, futures: list[Any], rendezvous: Rendezvous) -> list[tup
     for rank, future in enumerate(futures):
         grace = 0
         while not future.done():
-            threading.Event().wait(0.02)
+            time.sleep(0.02)
             if rendezvous.problem is None:
                 continue
             grace += 1
@@ -265,10 +255,10 @@ def run_items(
 
     Returns a parcel with (done, result or error) of each item, the process, and its peak in bytes.
     """
-    import socket
 
     def answer(item: Any) -> tuple[bool, Any]:
-        _one_thread(function)
+        if getattr(function, "__module__", "").startswith(("gravel.stages.", "gravel.kernels.")):
+            threads.set_threads(1)
         try:
             return True, function(item)
         except Exception as error:
@@ -285,16 +275,61 @@ def run_items(
     return packed, (socket.gethostname(), os.getpid()), peak.host_bytes
 
 
-def _one_thread(function: Callable[[Any], Any]) -> None:
-    if getattr(function, "__module__", "").startswith(("gravel.stages.", "gravel.kernels.")):
-        from gravel.kernels.threads import set_threads
-
-        set_threads(1)
-
-
 def _portable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A pickled value, and the file with its large arrays: at which byte each begins, and how long it is."""
+
+    pickled: bytes
+    file: Path | None
+    ranges: tuple[tuple[int, int], ...]
+
+    def unpack(self, *, last: bool = True) -> Any:
+        """Return the value, with arrays of this process's own; the `last` time the file goes."""
+        if self.file is None:
+            return pickle.loads(self.pickled)
+        with self.file.open("rb") as file:
+            access = mmap.PROT_READ | mmap.PROT_WRITE  # a page that is written to becomes this process's own
+            memory = memoryview(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, access))
+        if last:
+            self.file.unlink()
+        return pickle.loads(self.pickled, buffers=[memory[at : at + size] for at, size in self.ranges])
+
+
+def pack(value: Any, scratch: Path) -> Parcel:
+    """Put a value into a parcel, for a process that sees the stage's scratch folder, too.
+
+    Raises `GravelError` for a full disk, and what pickling raises.
+    """
+    buffers: list[memoryview] = []
+
+    def is_small(buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes >= LEAST_BYTES:
+            buffers.append(raw)
+        return raw.nbytes < LEAST_BYTES
+
+    pickled = pickle.dumps(value, protocol=5, buffer_callback=is_small)
+    if not buffers:
+        return Parcel(pickled, None, ())
+    ranges, end = [], 0
+    for buffer in buffers:
+        ranges.append((end, buffer.nbytes))
+        end += -(-buffer.nbytes // ALIGNMENT) * ALIGNMENT
+    path = scratch / f"{uuid.uuid4().hex}.parcel"
+    with storage_errors(scratch, end):
+        scratch.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            for (at, _), buffer in zip(ranges, buffers, strict=True):
+                write_at(handle, buffer, at)
+        finally:
+            os.close(handle)
+    return Parcel(pickled, path, tuple(ranges))
