@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -51,45 +51,25 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     Artifacts of one kind share a section, so all experiments of a matrix are in one table.
     """
     from gravel.stages.artifacts import Report
-    from gravel.stages.sections import SECTIONS
     from gravel.stages.sections.answer import answer_section
-    from gravel.stages.sections.arrangement import arranged
-    from gravel.stages.sections.graphs import matrix_sections
-    from gravel.stages.sections.told import not_run_table
+    from gravel.stages.sections.findings import Findings
+    from gravel.stages.sections.page import arranged
+    from gravel.stages.sections.registry import make_sections
 
     labels = parameters.labels
     if len(labels) != len(inputs):
         labels = tuple(f"input {position + 1}" for position in range(len(inputs)))
     graphs = parameters.graphs if len(parameters.graphs) == len(inputs) else ("",) * len(inputs)
     inputs = tuple(_of_graph(one, graph) for one, graph in zip(inputs, graphs, strict=True))
-    sections: list[dict[str, Any]] = []
-    for done, (kinds, make) in enumerate(SECTIONS):
-        members: list[tuple[str, Any]] = [
-            (label, artifact)
-            for label, artifact in zip(labels, inputs, strict=True)
-            if type(artifact).__name__ in kinds
-        ]
-        if members and make is matrix_sections:
-            sections += matrix_sections(members, dict(zip(labels, graphs, strict=True)))
-        elif members:
-            sections += make(members)
-        context.progress(done + 1, len(SECTIONS), "sections")
-    if parameters.not_run:
-        sections.append(not_run_table(parameters.not_run))
-    if parameters.published is not None:
-        from gravel.stages.published import read_published
-        from gravel.stages.sections.published import published_sections
-
-        sections += published_sections(
-            read_published(parameters.published), list(zip(labels, inputs, strict=True)), parameters.not_run
-        )
-    if parameters.predict:
-        from gravel.stages.sections.ranks.thousand import thousand_sections
-
-        sections += thousand_sections()
-    members = list(zip(labels, inputs, strict=True))
-    sections.insert(0, answer_section(members, parameters.not_run, sections))
-    return Report(title=parameters.title, sections=arranged(sections))
+    findings = Findings(
+        list(zip(labels, inputs, strict=True)),
+        dict(zip(labels, graphs, strict=True)),
+        parameters.not_run,
+        parameters.published,
+        parameters.predict,
+    )
+    made = make_sections(findings, lambda done, total: context.progress(done, total, "sections"))
+    return Report(title=parameters.title, sections=arranged([answer_section(findings, made), *made]))
 
 
 def _of_graph(one: Artifact, graph: str) -> Artifact:

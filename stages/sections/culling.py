@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import Axis, Curves, Line, Rule, figure, thinned
+from gravel.stages.charts import Axis, Curves, Line, Rule, thinned
 from gravel.stages.sections.frontiers import MAX_PANELS
+from gravel.stages.sections.section import Section, figure, table
 from gravel.stages.sections.studies import studies
 
 if TYPE_CHECKING:
@@ -67,13 +68,10 @@ def _table(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[s
         rows.append(
             [graph, strategy, *(factors.get(way) for way in WAYS.values()), stated, name, _verdict(factors)]
         )
-    return {
-        "kind": "table",
-        "title": "Redundant expansion by culling",
-        "about": (
-            f"Gathered arcs over arcs of the reached vertices, for all searches, with racing claims. {STATED}"
-        ),
-        "columns": [
+    return table(
+        "Redundant expansion by culling",
+        f"Gathered arcs over arcs of the reached vertices, for all searches, with racing claims. {STATED}",
+        [
             "graph",
             "strategy",
             *WAYS.values(),
@@ -81,8 +79,9 @@ def _table(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[s
             "of its graph",
             f"below {BOUND} with both",
         ],
-        "rows": rows,
-    }
+        rows,
+        result=190,
+    )
 
 
 def _verdict(factors: Mapping[str, float | None]) -> str | None:
@@ -133,3 +132,6 @@ def _panel(name: str, curves: Mapping[str, list[float]]) -> Curves:
         ),
         rules=(Rule(at=BOUND, axis="y", name=f"{BOUND}", dash="dotted"),),
     )
+
+
+SECTIONS = (Section(rank=115, make=culling_sections, needs=("single",)),)

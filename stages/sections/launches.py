@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.sections.ranking import Entrant, differ
+from gravel.stages.sections.section import Section, table
 from gravel.stages.sections.studies import Member, Study, studies
 
 if TYPE_CHECKING:
@@ -75,29 +76,17 @@ def _sizes(found: Sequence[Study]) -> dict[str, Any]:
                     told,
                 ]
             )
-    return {
-        "kind": "table",
-        "title": "Launch sizes: fixed, and fed back from the frontier",
-        "about": (
-            "Threads of kernels that the host launched for levels, over all searches. Launches "
-            "and total threads are means, and times are medians. They are compared with the "
-            "baseline, which launches a kernel for each level with as many threads as the "
-            f"frontier has vertices. {STATED}"
-        ),
-        "columns": [
-            "graph",
-            "configuration",
-            "size",
-            "fewest threads",
-            "most threads",
-            "launches",
-            "threads in all",
-            "median ms",
-            "over the baseline",
-            "",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "Launch sizes: fixed, and fed back from the frontier",
+        "Threads of kernels that the host launched for levels, over all searches. Launches "
+        "and total threads are means, and times are medians. They are compared with the "
+        "baseline, which launches a kernel for each level with as many threads as the "
+        f"frontier has vertices. {STATED}",
+        "graph | configuration | size | fewest threads | most threads | launches | threads in all"
+        " | median ms | over the baseline | ",
+        rows,
+        result=200,
+    )
 
 
 def _steps(found: Sequence[Study]) -> dict[str, Any]:
@@ -108,10 +97,13 @@ def _steps(found: Sequence[Study]) -> dict[str, Any]:
             if first is not None and second is not None:
                 share, told = _against(second, first)
                 rows.append([study.graph, step, before, None if share is None else 100 * (share - 1), told])
-    return {
-        "kind": "table",
-        "title": "What each step of FlexBFS changes",
-        "about": f"By median times: less than 0 is faster. {STATED}",
-        "columns": ["graph", "step", "against", "change of the time, %", ""],
-        "rows": rows,
-    }
+    return table(
+        "What each step of FlexBFS changes",
+        f"By median times: less than 0 is faster. {STATED}",
+        "graph | step | against | change of the time, % | ",
+        rows,
+        result=210,
+    )
+
+
+SECTIONS = (Section(rank=116, make=launch_sections, needs=("searched",)),)

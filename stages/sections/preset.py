@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.presets import whose
+from gravel.stages.sections.section import Section, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
 
 
-def preset_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
-    """List the settings of runs that name a paper, alike runs together; None where none does."""
+def preset_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """List the settings of runs that name a paper, alike runs together; none where none does."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for label, one in members:
         paper = one.asked.get("paper")
@@ -23,14 +24,16 @@ def preset_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] |
         for row in whose(paper, used):
             rows.setdefault((paper, *row), []).append(label)
     if not rows:
-        return None
-    return {
-        "kind": "table",
-        "title": "Settings: the paper's and gravel's",
-        "about": (
+        return []
+    return [
+        table(
+            "Settings: the paper's and gravel's",
             "For runs with `paper`: what the paper states, what was used, and where it comes "
-            "from. Settings that the paper does not state are gravel's, chosen on current GPUs."
-        ),
-        "columns": ["paper", "setting", "the paper's", "in force", "whose", "runs"],
-        "rows": [[*row, ", ".join(labels)] for row, labels in rows.items()],
-    }
+            "from. Settings that the paper does not state are gravel's, chosen on current GPUs.",
+            "paper | setting | the paper's | in force | whose | runs",
+            [[*row, ", ".join(labels)] for row, labels in rows.items()],
+        )
+    ]
+
+
+SECTIONS = (Section(rank=111, make=preset_sections, needs=("measured",)),)

@@ -19,11 +19,12 @@ from gravel.stages.charts import (
     Rows,
     RowSeries,
     Rule,
-    figure,
     thinned,
 )
 from gravel.stages.charts.model import Color
-from gravel.stages.sections.rates import ARC_RATE
+from gravel.stages.sections.rates import ARC_RATE, NO_START, count
+from gravel.stages.sections.repetitions import first_label
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Probe
@@ -35,6 +36,20 @@ Members = Sequence[tuple[str, "Probe"]]
 
 
 def probe_sections(members: Members) -> list[dict[str, Any]]:
+    """Make the sections of probes from the median repetition of each, then the table of all repetitions."""
+    groups: dict[str, list[Probe]] = {}
+    for label, one in members:
+        groups.setdefault(first_label(label)[0], []).append(one)
+    repeated = {
+        label: group
+        for label, group in groups.items()
+        if len(group) > 1 and group[0].parts and group[0].searches
+    }
+    once = _once([(label, _middle(group)) for label, group in groups.items()])
+    return [*once, _repeated_table(repeated)] if repeated else once
+
+
+def _once(members: Members) -> list[dict[str, Any]]:
     """Make the table of all parts, then the figures that they allow."""
     ran = [(label, one) for label, one in members if one.parts and one.searches]
     sections = [_table(ran)] if ran else []
@@ -113,23 +128,14 @@ def _table(members: Members) -> dict[str, Any]:
                     _share(one, place) if passed else None,
                 ]
             )
-    return {
-        "kind": "table",
-        "title": "Parts of a search alone",
-        "about": " ".join(about),
-        "columns": [
-            "run",
-            "part",
-            "method",
-            "searches",
-            "levels, mean",
-            "ms a search, mean",
-            ARC_RATE,
-            f"{ARC_RATE}, largest level",
-            "false negatives, %",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "Parts of a search alone",
+        " ".join(about),
+        f"run | part | method | searches | levels, mean | ms a search, mean | {ARC_RATE} | "
+        f"{ARC_RATE}, largest level | false negatives, %",
+        rows,
+        result=310,
+    )
 
 
 def _bars(
@@ -314,6 +320,8 @@ def _by_size(members: Members) -> dict[str, Any]:
         [panel],
         points,
         alt="Time of the fused kernel over that of two, by the arcs of a level",
+        answer=150,
+        result=330,
     )
 
 
@@ -340,3 +348,58 @@ def _frontier(label: str, one: Probe) -> dict[str, Any]:
         {name: thinned(levels[name])[1] for name in ("vertices", "arcs", "distinct", "fresh")},
         alt=f"Logical frontiers by level of {label}",
     )
+
+
+def _milliseconds(one: Probe, place: int) -> float:
+    """Return the time of a part over all levels of a search, in the mean over the searches."""
+    return float(sum(search["milliseconds"][place] for search in one.searches) / max(1, len(one.searches)))
+
+
+def _middle(group: Sequence[Probe]) -> Probe:
+    """Return the repetition with the median time of all parts, of an even number the faster of the two."""
+    timed = [
+        (sum(_milliseconds(one, place) for place in range(len(one.parts))), number)
+        for number, one in enumerate(group)
+    ]
+    return group[sorted(timed)[(len(timed) - 1) // 2][1]]
+
+
+def _repeated_table(repeated: dict[str, list[Probe]]) -> dict[str, Any]:
+    rows: list[list[Any]] = []
+    for label, group in repeated.items():
+        for place, part in enumerate(group[0].parts):
+            times = [_milliseconds(one, place) for one in group]
+            middle = median(times)
+            rows.append(
+                [
+                    label,
+                    part["part"],
+                    ", ".join(str(part[name]) for name in ("method", "schedule") if part[name] is not None),
+                    middle,
+                    min(times),
+                    max(times),
+                    100 * (max(times) - min(times)) / middle if middle else None,
+                    "  ".join(f"{time:.4g}" for time in times),
+                ]
+            )
+    return table(
+        "Repeated probes",
+        "Milliseconds over all levels of a search, averaged over the searches. Spread is the "
+        "slowest minus the fastest repetition, in percent of the median. Other tables and "
+        "charts show the repetition with the median time of all parts.",
+        "run | part | method | median ms | fastest ms | slowest ms | spread, % | every repetition, ms",
+        rows,
+        result=320,
+    )
+
+
+def _says(several: Sequence[Probe]) -> str:
+    if not any(one.searches for one in several):
+        return f"No part of a search was measured, {NO_START}"
+    parts = sum(len(one.parts) for one in several)
+    if not parts:
+        return "Frontiers of searches counted; nothing was timed"
+    return f"{count(parts, 'part')} of searches timed alone; whole searches were not measured"
+
+
+SECTIONS = (Section(rank=130, make=probe_sections, kinds=("Probe",), says=_says),)

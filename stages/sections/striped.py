@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, figure
+from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries
 from gravel.stages.sections.ranks.times import in_turns
 from gravel.stages.sections.rates import ARC_RATE, harmonic_mean, rates
-from gravel.stages.sections.repetitions import typical
+from gravel.stages.sections.section import Section, figure, table
 from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class StripedRun:
 
 def striped_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
     """Make the sections of searches over stripes; none where there are none."""
-    runs = _runs(typical(members))
+    runs = _runs(members)
     if not runs:
         return []
     sized = [run for run in runs if {"vertices", "degree"} <= run.at.keys() and not run.culling]
@@ -152,6 +152,8 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
             "gains": gains,
         },
         alt=f"Rates of striped searches with {', '.join(map(str, counts))} ranks",
+        answer=80,
+        result=380,
     )
 
 
@@ -202,6 +204,7 @@ def _sizes_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
             for (degree, output), curve in ordered
         },
         alt=f"Rates of striped searches over {most} ranks by size and degree",
+        result=380,
     )
 
 
@@ -261,32 +264,20 @@ def _table(runs: Sequence[StripedRun]) -> dict[str, Any]:
                 run.rate,
             ]
         )
-    return {
-        "kind": "table",
-        "title": "Searches over stripes",
-        "about": (
-            "Means over the sources. Computation is that of the rank that computed longest, and "
-            "communication that of the rank that waited least"
-            + (
-                "; of ranks that took turns in one process, it is what the others computed."
-                if any(in_turns(run.one) for run in runs)
-                else "."
-            )
+    return table(
+        "Searches over stripes",
+        "Means over the sources. Computation is that of the rank that computed longest, and "
+        "communication that of the rank that waited least"
+        + (
+            "; of ranks that took turns in one process, it is what the others computed."
+            if any(in_turns(run.one) for run in runs)
+            else "."
         ),
-        "columns": [
-            "run",
-            "ranks",
-            "output",
-            "culling",
-            "arcs",
-            "local duplicates, %",
-            "in the bitmask, %",
-            "sent for each vertex",
-            "bytes sent",
-            "computation ms",
-            "communication ms",
-            "ms",
-            ARC_RATE,
-        ],
-        "rows": rows,
-    }
+        "run | ranks | output | culling | arcs | local duplicates, % | in the bitmask, % | sent "
+        f"for each vertex | bytes sent | computation ms | communication ms | ms | {ARC_RATE}",
+        rows,
+        result=170,
+    )
+
+
+SECTIONS = (Section(rank=90, make=striped_sections, needs=("measured",)),)

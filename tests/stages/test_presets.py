@@ -13,7 +13,7 @@ from gravel.kernels.strategy import GIVEN, strategies_in
 from gravel.stages.compress import CompressParameters
 from gravel.stages.partition import PartitionParameters
 from gravel.stages.presets import PRESETS, TUNING
-from gravel.stages.sections.preset import preset_table
+from gravel.stages.sections.preset import preset_sections
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.records import asked_of
 from tests.stages.measured import searched
@@ -124,8 +124,7 @@ def test_a_page_says_whose_each_setting_is() -> None:
     options = {**parameters.tuning, "block": 256, "blocks": 1056, "least": 256}
     one = searched("two_phase", 1.0, asked=asked_of(parameters))
     one = replace(one, ran={"function": "f", "backend": "cuda", "options": options})
-    table = preset_table([("bfs", one), ("other", searched("serial", 1.0))])
-    assert table is not None
+    (table,) = preset_sections([("bfs", one), ("other", searched("serial", 1.0))])
     rows = {row[1]: row[2:] for row in table["rows"]}
     assert rows["tuning.claim"] == [
         "racing (section 4.2: no atomic operations)",

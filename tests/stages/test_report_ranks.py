@@ -18,7 +18,7 @@ from gravel.stages.charts import Chart
 from gravel.stages.context import PlainContext
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.ranks import rank_sections
+from gravel.stages.sections.findings import Findings
 from gravel.stages.sections.ranks.memory import table_bytes
 from gravel.stages.sections.ranks.paper_means import paper_mean_sections
 from gravel.stages.sections.ranks.predicted import compare, computed
@@ -32,6 +32,7 @@ from gravel.stages.sections.ranks.thousand import (
 )
 from gravel.stages.sections.ranks.thresholds import allowed
 from gravel.stages.sections.ranks.times import typical_search
+from gravel.stages.sections.registry import make_sections
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from tests.kernels.cuda_case import fast_csr, rmat
@@ -72,7 +73,7 @@ def study() -> dict[str, Artifact]:
 
 
 def sections_of(members: dict[str, Artifact]) -> Sections:
-    return {section["title"]: section for section in rank_sections(list(members.items()))}
+    return {section["title"]: section for section in make_sections(Findings(list(members.items())))}
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +86,7 @@ def column(section: dict[str, Any], name: str) -> list[Any]:
 
 
 def test_every_section_is_there_and_drawn(study: dict[str, Artifact], sections: Sections) -> None:
-    found = sections
-    assert list(found) == [
+    over_ranks = [
         "Vertices and arcs over degree thresholds",
         "Memory of partitions against table I",
         "Suggested degree thresholds",
@@ -94,18 +94,19 @@ def test_every_section_is_there_and_drawn(study: dict[str, Artifact], sections: 
         "Searches over ranks",
         "Where searches over ranks spend their time",
         "Levels of searches over ranks",
-        "Geometric means as the paper takes them",
-        "Communication volume by formula and as counted",
         "Predicted against measured",
         "Model against measurement",
+        "Geometric means as the paper takes them",
+        "Communication volume by formula and as counted",
     ]
-    for section in found.values():
+    assert [title for title in sections if title in over_ranks] == over_ranks
+    for section in sections.values():
         if section["kind"] == "table":
             assert all(len(row) == len(section["columns"]) for row in section["rows"])
         else:
             assert Chart.model_validate(section["chart"]).panels
     whole = report(PlainContext(), ReportParameters(labels=tuple(study)), inputs=tuple(study.values()))
-    assert set(found) <= {section["title"] for section in whole.sections}
+    assert set(over_ranks) <= {section["title"] for section in whole.sections}
 
 
 def test_thresholds_divide_vertices_and_arcs(sections: Sections) -> None:
@@ -146,7 +147,7 @@ def test_the_band_holds_what_keeps_both_few() -> None:
     assert allowed(over_many) is None  # more than 4 n / p delegates
     without = replace(parts, statistics={"bytes": 1})
     assert splits_of([("parts", without)]) == []
-    assert rank_sections([("parts", without)]) == []
+    assert list(sections_of({"parts": without})) == ["Partitions"]
 
 
 def test_memory_is_told_as_stored_and_by_the_formula(study: dict[str, Artifact], sections: Sections) -> None:

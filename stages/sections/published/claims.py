@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.sections.rates import geometric_mean, harmonic_mean
+from gravel.stages.sections.section import table
 
 if TYPE_CHECKING:
     from gravel.stages.published import Claim, Published
@@ -42,19 +43,16 @@ def claims_table(published: Published, measured: Sequence[Experiment]) -> dict[s
         ]
         for claim, values in found
     ]
-    return {
-        "kind": "table",
-        "title": "Claims of the papers, computed from this run",
-        "about": (
-            "Each number here is computed as the paper computes its own, over the graphs measured here. "
-            "The range is that over graphs; a mean over several graphs has none."
-            + (
-                " Where a paper's own table does not give the number of its sentence, both are shown."
-                if apart
-                else ""
-            )
+    return table(
+        "Claims of the papers, computed from this run",
+        "Each number here is computed as the paper computes its own, over the graphs measured here. "
+        "The range is that over graphs; a mean over several graphs has none."
+        + (
+            " Where a paper's own table does not give the number of its sentence, both are shown."
+            if apart
+            else ""
         ),
-        "columns": [
+        [
             "paper",
             "claim",
             "paper's number",
@@ -63,8 +61,10 @@ def claims_table(published: Published, measured: Sequence[Experiment]) -> dict[s
             "range here",
             "computed over",
         ],
-        "rows": rows,
-    }
+        rows,
+        result=90,
+        compared=_sentences(rows),
+    )
 
 
 def _by_own_table(claim: Claim) -> str | None:
@@ -89,12 +89,12 @@ def _mean_ratio(
     published: Published, claim: Claim, measured: Sequence[Experiment]
 ) -> list[tuple[str, float]]:
     ratios = []
-    for table in published.tables:
-        if table.table not in claim.tables:
+    for printed in published.tables:
+        if printed.table not in claim.tables:
             continue
-        for row in table.rows:
-            wanted = claim.match or table.match
-            found = [one.value(table.convention) for one in measured if one.fits(wanted, row.match)]
+        for row in printed.rows:
+            wanted = claim.match or printed.match
+            found = [one.value(printed.convention) for one in measured if one.fits(wanted, row.match)]
             known = [value for value in found if value is not None]
             ratios += [max(known) / row.value] if known and row.value else []
     return [(f"{len(ratios)} graphs", harmonic_mean(ratios))] if ratios else []
@@ -165,3 +165,11 @@ def _weak_slope(
 
 def _name(one: Experiment) -> str:
     return one.facts.get("graph", "one graph")
+
+
+def _sentences(rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+    return tuple(
+        f"{claim}: {number:.3g} in {paper}, {here:.3g} here."
+        for paper, claim, number, here, *_ in rows
+        if isinstance(here, int | float) and isinstance(number, int | float)
+    )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.published.model import CONVENTIONS
 from gravel.stages.sections.published.tables import graph_size
+from gravel.stages.sections.section import table
 from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
@@ -40,40 +41,39 @@ def printed_tables(
     """
     lost = [coordinates(key) for key, reason in not_run.items() if reason.startswith(NEEDS_GPU)]
     made = [
-        _section(published, table, measured, lost, verified) for table in published.tables if table.printed
+        _section(published, printed, measured, lost, verified)
+        for printed in published.tables
+        if printed.printed
     ]
     return [section for section in made if section["rows"]]
 
 
 def _section(
     published: Published,
-    table: Table,
+    printed: Table,
     measured: Sequence[Experiment],
     lost: Sequence[Mapping[str, str]],
     verified: Mapping[str, str],
 ) -> dict[str, Any]:
-    columns = list(dict.fromkeys(str(row.column) for row in table.rows))
+    columns = list(dict.fromkeys(str(row.column) for row in printed.rows))
     lines: list[list[Any]] = []
-    for place in _places(table, measured):
+    for place in _places(printed, measured):
         there = [one for one in measured if _place(one) == place]
-        cells, used = _cells(table, there, lost, place)
-        for name in dict.fromkeys(row.row for row in table.rows):
+        cells, used = _cells(printed, there, lost, place)
+        for name in dict.fromkeys(row.row for row in printed.rows):
             values = [cells.get((name, column, which)) for column in columns for which in (PAPER, HERE, OURS)]
             mine = [(row, one) for row, one in used if row.row == name]
             sizes = sorted({graph_size(row, one) for row, one in mine})
             checked = _verdict({verified.get(one.label) for _, one in mine})
-            lines.append([*place, name, *values, *_best(table, cells, name), "; ".join(sizes), checked])
-    units = {CONVENTIONS[table.convention_of(row)] for row in table.rows}
-    best = [f"best, {which}" for which in (PAPER, HERE, OURS)] if table.baseline else []
-    return {
-        "kind": "table",
-        "title": f"Printed in {table.paper}: {table.table}",
-        "about": (
-            f"{published.papers[table.paper]}; measured there on {table.machine}. Each value as the paper "
-            f"prints it ({PAPER}), by the paper's way measured here ({HERE}), and by gravel's own ({OURS}); "
-            f"all count {' or '.join(sorted(units))}."
-        ),
-        "columns": [
+            lines.append([*place, name, *values, *_best(printed, cells, name), "; ".join(sizes), checked])
+    units = {CONVENTIONS[printed.convention_of(row)] for row in printed.rows}
+    best = [f"best, {which}" for which in (PAPER, HERE, OURS)] if printed.baseline else []
+    return table(
+        f"Printed in {printed.paper}: {printed.table}",
+        f"{published.papers[printed.paper]}; measured there on {printed.machine}. Each value as the paper "
+        f"prints it ({PAPER}), by the paper's way measured here ({HERE}), and by gravel's own ({OURS}); "
+        f"all count {' or '.join(sorted(units))}.",
+        [
             "graph",
             "placement",
             "row",
@@ -82,54 +82,55 @@ def _section(
             "size",
             "verified",
         ],
-        "rows": lines,
-    }
+        lines,
+        result=20,
+    )
 
 
 def _place(one: Experiment) -> tuple[str, str]:
     return one.facts.get("graph", "one graph"), one.facts["placement"]
 
 
-def _places(table: Table, measured: Sequence[Experiment]) -> list[tuple[str, str]]:
+def _places(printed: Table, measured: Sequence[Experiment]) -> list[tuple[str, str]]:
     """List graphs and placements of which any cell was measured."""
     found = [
         _place(one)
         for one in measured
-        if any(one.fits(table.match, row.match) or _is_ours(table, row, one) for row in _timed(table))
+        if any(one.fits(printed.match, row.match) or _is_ours(printed, row, one) for row in _timed(printed))
     ]
     return list(dict.fromkeys(found))
 
 
-def _timed(table: Table) -> list[Row]:
+def _timed(printed: Table) -> list[Row]:
     """Return the rows that name experiments; those of a speedup name other rows."""
-    return [row for row in table.rows if row.over is None]
+    return [row for row in printed.rows if row.over is None]
 
 
-def _is_ours(table: Table, row: Row, one: Experiment) -> bool:
-    return bool(row.ours) and one.fits(table.ours, row.ours)
+def _is_ours(printed: Table, row: Row, one: Experiment) -> bool:
+    return bool(row.ours) and one.fits(printed.ours, row.ours)
 
 
 def _cells(
-    table: Table, measured: Sequence[Experiment], lost: Sequence[Mapping[str, str]], place: tuple[str, str]
+    printed: Table, measured: Sequence[Experiment], lost: Sequence[Mapping[str, str]], place: tuple[str, str]
 ) -> tuple[Cells, list[tuple[Row, Experiment]]]:
     """Fill in all values of one graph and placement; returns also the experiments that they are of."""
     cells: Cells = {}
     used: list[tuple[Row, Experiment]] = []
     times: Cells = {}
-    for row in _timed(table):
-        key, convention = (row.row, str(row.column)), table.convention_of(row)
+    for row in _timed(printed):
+        key, convention = (row.row, str(row.column)), printed.convention_of(row)
         cells[*key, PAPER] = row.value
         for which, fitting in (
-            (HERE, [one for one in measured if one.fits(table.match, row.match)]),
-            (OURS, [one for one in measured if _is_ours(table, row, one)]),
+            (HERE, [one for one in measured if one.fits(printed.match, row.match)]),
+            (OURS, [one for one in measured if _is_ours(printed, row, one)]),
         ):
             if fitting:
                 cells[*key, which] = fitting[0].value(convention)
                 times.setdefault((row.row, "", which), fitting[0].milliseconds)
                 used.append((row, fitting[0]))
-            elif which == HERE and any(_was_lost(at, place, table, row) for at in lost):
+            elif which == HERE and any(_was_lost(at, place, printed, row) for at in lost):
                 cells[*key, which] = NOT_RUN
-    for row in table.rows:
+    for row in printed.rows:
         if row.over is None:
             continue
         cells[row.row, str(row.column), PAPER] = row.value
@@ -137,18 +138,18 @@ def _cells(
             mine, base = times.get((row.row, "", which)), times.get((row.over, "", which))
             if mine and base:
                 cells[row.row, str(row.column), which] = base / mine
-            elif cells.get((row.row, _time_column(table, row), which)) == NOT_RUN:
+            elif cells.get((row.row, _time_column(printed, row), which)) == NOT_RUN:
                 cells[row.row, str(row.column), which] = NOT_RUN
     return cells, used
 
 
-def _time_column(table: Table, speedup: Row) -> str:
-    return next((str(row.column) for row in _timed(table) if row.row == speedup.row), "")
+def _time_column(printed: Table, speedup: Row) -> str:
+    return next((str(row.column) for row in _timed(printed) if row.row == speedup.row), "")
 
 
-def _was_lost(at: Mapping[str, str], place: tuple[str, str], table: Table, row: Row) -> bool:
+def _was_lost(at: Mapping[str, str], place: tuple[str, str], printed: Table, row: Row) -> bool:
     """Whether something that was not run has nothing that a row does not ask for, as far as its axes say."""
-    wanted = {**table.match, **row.match}
+    wanted = {**printed.match, **row.match}
     if at.get("graph", place[0]) != place[0]:
         return False
     return bool(at) and all(
@@ -158,12 +159,12 @@ def _was_lost(at: Mapping[str, str], place: tuple[str, str], table: Table, row: 
     )
 
 
-def _best(table: Table, cells: Cells, name: str) -> list[str | None]:
+def _best(printed: Table, cells: Cells, name: str) -> list[str | None]:
     """Name the best column of a row, with its change against the baseline, as the paper does.
 
     Where the baseline is best, the change is that of the next best against it.
     """
-    if table.baseline is None:
+    if printed.baseline is None:
         return []
     told: list[str | None] = []
     for which in (PAPER, HERE, OURS):
@@ -172,12 +173,12 @@ def _best(table: Table, cells: Cells, name: str) -> list[str | None]:
             for (row, column, kind), value in cells.items()
             if row == name and kind == which and isinstance(value, int | float)
         }
-        first = values.pop(table.baseline, None)
+        first = values.pop(printed.baseline, None)
         if not values or not first:
             told.append(None)
             continue
         other = min(values, key=values.__getitem__)
-        best = other if values[other] < first else table.baseline
+        best = other if values[other] < first else printed.baseline
         told.append(f"{best} ({100 * (values[other] / first - 1):+.0f} %)")
     return told
 

@@ -1,4 +1,4 @@
-"""A table for each printed table: the paper's value, the measured one in the same convention, their ratio."""
+"""A table for each printed one: the paper's value, the measured one in the same convention, their ratio."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.published.model import CONVENTIONS
+from gravel.stages.sections.section import table
 
 if TYPE_CHECKING:
     from gravel.stages.published import Published, Row, Table
@@ -17,34 +18,49 @@ SAME_SIZE = 0.01
 
 def published_tables(published: Published, measured: Sequence[Experiment]) -> list[dict[str, Any]]:
     """Make a section of each printed table that any experiment compares with."""
-    made = [_section(published, table, measured) for table in published.tables if not table.printed]
+    made = [_section(published, printed, measured) for printed in published.tables if not printed.printed]
     return [section for section in made if section["rows"]]
 
 
-def _section(published: Published, table: Table, measured: Sequence[Experiment]) -> dict[str, Any]:
-    unit = CONVENTIONS[table.convention]
+def _section(published: Published, printed: Table, measured: Sequence[Experiment]) -> dict[str, Any]:
+    unit = CONVENTIONS[printed.convention]
     rows = [
-        _row(row, table, one) for row in table.rows for one in measured if one.fits(table.match, row.match)
+        _row(row, printed, one)
+        for row in printed.rows
+        for one in measured
+        if one.fits(printed.match, row.match)
     ]
-    if table.convention == "order_milliseconds":
+    if printed.convention == "order_milliseconds":
         rows = [row for row in rows if row[2] is not None]  # it is measured by searches of columns alone
     about = [
-        f"{published.papers[table.paper]}; measured there on {table.machine}.",
+        f"{published.papers[printed.paper]}; measured there on {printed.machine}.",
         f"Both columns of values count {unit}.",
     ]
-    if any(row[-1] is None for row in rows) and table.convention == "generated":
+    if any(row[-1] is None for row in rows) and printed.convention == "generated":
         about.append("A rate per generated edge needs the edge list among the inputs of the report.")
-    return {
-        "kind": "table",
-        "title": f"Beside {table.paper}, {table.table}",
-        "about": " ".join(about),
-        "columns": ["paper's row", f"paper, {unit}", f"here, {unit}", "here / paper", "graph", "run"],
-        "rows": rows,
-    }
+    return table(
+        f"Beside {printed.paper}, {printed.table}",
+        " ".join(about),
+        f"paper's row | paper, {unit} | here, {unit} | here / paper | graph | run",
+        rows,
+        result=80,
+        compared=_ratios(printed, rows),
+    )
 
 
-def _row(row: Row, table: Table, one: Experiment) -> list[Any]:
-    found = one.value(table.convention)
+def _ratios(printed: Table, rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+    """Give the range of ratios to the printed values."""
+    ratios = [row[3] for row in rows if row[3] is not None]
+    if not ratios:
+        return ()
+    least, most = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
+    told = least if min(ratios) == max(ratios) else f"{least} to {most}"
+    others = "" if all(row[4] == "the paper's size" for row in rows) else ", on other graphs"
+    return (f"{told} times the values of {printed.paper}, {printed.table}{others}.",)
+
+
+def _row(row: Row, printed: Table, one: Experiment) -> list[Any]:
+    found = one.value(printed.convention)
     return [
         row.row,
         row.value,

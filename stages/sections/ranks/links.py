@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import COLORS, Axis, Curves, Line, figure
+from gravel.stages.charts import COLORS, Axis, Curves, Line
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.machines import LinkCurve, Machine
@@ -24,9 +25,7 @@ BASES = {"peer": "cuda", "nccl": "cuda", "wire": "cpu"}
 
 
 def link_sections(members: Sequence[tuple[str, Links]]) -> list[dict[str, Any]]:
-    """List and draw the links; none where none were measured."""
-    if not members:
-        return []
+    """List and draw the links."""
     return [_times(members), _rates(members), _table(members)]
 
 
@@ -108,6 +107,7 @@ def _times(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
         {name: dict(patterns) for name, patterns in named.items()},
         columns=2,
         alt=f"Time of messages over their size, {len(named)} curves a pattern",
+        answer=140,
     )
 
 
@@ -127,6 +127,7 @@ def _rates(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
         },
         columns=2,
         alt=f"Rate of messages over their size, {len(named)} curves a pattern",
+        result=400,
     )
 
 
@@ -153,26 +154,24 @@ def _table(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
             )
     notes = {note.removesuffix(".") for _, one in members for note in one.notes}
     measured = sorted({f"Measured on {one.hardware}." for _, one in members})
-    return {
-        "kind": "table",
-        "title": "Links between ranks",
-        "about": " ".join(
+    return table(
+        "Links between ranks",
+        " ".join(
             [
                 "The best size is that with which the same total amount arrives fastest.",
                 *measured,
                 *(f"{note}." for note in sorted(notes)),
             ]
         ),
-        "columns": [
-            "run",
-            "transport",
-            "ranks",
-            "meeting, us",
-            "smallest message, us",
-            "message, GB/s",
-            "exchange, GB/s a rank",
-            "reduction, GB/s a rank",
-            "best size, bytes",
-        ],
-        "rows": rows,
-    }
+        "run | transport | ranks | meeting, us | smallest message, us | message, GB/s | exchange,"
+        " GB/s a rank | reduction, GB/s a rank | best size, bytes",
+        rows,
+        result=290,
+    )
+
+
+def _says(several: Sequence[Links]) -> str:
+    return f"Messages between {several[0].ranks} ranks timed by size; searches were not measured"
+
+
+SECTIONS = (Section(rank=86, make=link_sections, kinds=("Links",), says=_says),)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import COLORS, Axis, Curves, Line, Rule, figure
+from gravel.stages.charts import COLORS, Axis, Curves, Line, Rule
 from gravel.stages.charts.model import Dash
 from gravel.stages.sections.ranks.splits import MAX_GRAPHS, Split, SplitGraph
+from gravel.stages.sections.section import Section, figure
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division
@@ -26,23 +27,25 @@ def table_bytes(graph: SplitGraph, division: Division, ranks: int) -> int:
     return 8 * graph.vertices + 8 * division.delegates * ranks + 4 * division.arcs + 4 * division.nn
 
 
-def memory_figure(graphs: Sequence[SplitGraph]) -> dict[str, Any]:
+def memory_sections(graphs: Sequence[SplitGraph]) -> list[dict[str, Any]]:
     """Draw bytes for each arc over thresholds: the formula for each number of ranks, and what is stored."""
     drawn = graphs[:MAX_GRAPHS]
     counts = sorted({ranks for graph in drawn for ranks in _counts(graph)})
     colors = {ranks: place % COLORS for place, ranks in enumerate(counts)}
-    return figure(
-        "Memory of partitions against table I",
-        "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018). "
-        "Points are sizes of partitions, including source lists and masks. Ids of nn arcs "
-        "take 4 bytes here below 2^32 vertices, and 8 in the formula. An edge list takes 16 "
-        "bytes an arc, and the paper's result is a third of it. CSR without delegates takes 8"
-        " n + 8 m.",
-        [_panel(graph, colors) for graph in drawn],
-        {graph.name: _data(graph) for graph in graphs},
-        columns=2,
-        alt=f"Bytes an arc of partitions over thresholds, {len(drawn)} graphs",
-    )
+    return [
+        figure(
+            "Memory of partitions against table I",
+            "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018). "
+            "Points are sizes of partitions, including source lists and masks. Ids of nn arcs "
+            "take 4 bytes here below 2^32 vertices, and 8 in the formula. An edge list takes 16 "
+            "bytes an arc, and the paper's result is a third of it. CSR without delegates takes 8"
+            " n + 8 m.",
+            [_panel(graph, colors) for graph in drawn],
+            {graph.name: _data(graph) for graph in graphs},
+            columns=2,
+            alt=f"Bytes an arc of partitions over thresholds, {len(drawn)} graphs",
+        )
+    ]
 
 
 def _data(graph: SplitGraph) -> dict[str, Any]:
@@ -101,3 +104,6 @@ def _panel(graph: SplitGraph, colors: Mapping[int, int]) -> Curves:
             Rule(at=height, axis="y", name=name, color="ink", dash=dash) for height, name, dash in heights
         ),
     )
+
+
+SECTIONS = (Section(rank=81, make=memory_sections, needs=("splits",)),)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import Axis, Curves, Line, figure
+from gravel.stages.charts import Axis, Curves, Line
 from gravel.stages.sections.ranks.links import machine_with
 from gravel.stages.sections.ranks.splits import Split, run_names, split_of
 from gravel.stages.sections.ranks.times import in_turns, ranks_of, sent, spent
 from gravel.stages.sections.ranks.transports import transport_of
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.machines import Machine
@@ -149,34 +150,19 @@ def _table(found: Sequence[Compared], links: bool) -> dict[str, Any]:
                 predicted.vertex_bytes,
             ]
         )
-    return {
-        "kind": "table",
-        "title": "Predicted against measured",
-        "about": (
-            "The local rates of the cost model are fitted to the local computation of one run, "
-            "the first of those with the fewest ranks. Costs of levels, with and without masks, "
-            "are as measured. On GPUs, computation includes labels and everything that one rank "
-            "does alone. A whole search is compared only if its ranks ran at once. Masks are "
-            "predicted whole, though only changed words may be sent."
-            + (" Links are those that were measured." if links else "")
-        ),
-        "columns": [
-            "run",
-            "ranks",
-            "threshold",
-            "computation, ms",
-            "predicted, ms",
-            "predicted / measured",
-            "search, ms",
-            "search predicted, ms",
-            "search predicted / measured",
-            "mask bytes",
-            "mask bytes predicted",
-            "vertex bytes",
-            "vertex bytes predicted",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "Predicted against measured",
+        "The local rates of the cost model are fitted to the local computation of one run, "
+        "the first of those with the fewest ranks. Costs of levels, with and without masks, "
+        "are as measured. On GPUs, computation includes labels and everything that one rank "
+        "does alone. A whole search is compared only if its ranks ran at once. Masks are "
+        "predicted whole, though only changed words may be sent."
+        + (" Links are those that were measured." if links else ""),
+        "run | ranks | threshold | computation, ms | predicted, ms | predicted / measured | "
+        "search, ms | search predicted, ms | search predicted / measured | mask bytes | mask "
+        "bytes predicted | vertex bytes | vertex bytes predicted",
+        rows,
+    )
 
 
 def _figure(found: Sequence[Compared]) -> dict[str, Any]:
@@ -229,3 +215,6 @@ def _figure(found: Sequence[Compared]) -> dict[str, Any]:
         },
         alt=f"Predicted over measured times of {len(found)} runs",
     )
+
+
+SECTIONS = (Section(rank=85, make=predicted_sections, needs=("measured", "links")),)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import Axis, Curves, Line, figure
+from gravel.stages.charts import Axis, Curves, Line
 from gravel.stages.sections.rates import GENERATED_RATE
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division
@@ -74,7 +75,7 @@ def paper_efficiency() -> float:
     return PAPER_RATES[most] / (most * PAPER_RATES[1])
 
 
-def thousand_sections() -> list[dict[str, Any]]:
+def thousand_sections(predict: bool = True) -> list[dict[str, Any]]:
     """Draw and list what the model predicts for machines that were not measured."""
     from gravel.kernels.partition.machines import H200_NCCL, H200_PEER, P100_RAY
 
@@ -170,20 +171,17 @@ def _table(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
                         100 * share,
                     ]
                 )
-    return {
-        "kind": "table",
-        "title": "Predicted times to 1,024 ranks",
-        "about": (
-            "Times in ms, nothing overlapped; the efficiency is the rate of a rank over that of one "
-            "rank alone, "
-            "which sends nothing. It falls because nn arcs are a share of all arcs however many ranks there "
-            "are, because d < 4 n / p forces higher thresholds and so more of them, and because every rank "
-            "tests all delegates. In the paper's table II it is "
-            f"{100 * paper_efficiency():.2g} %: 22.9 GTEPS (generated edges) on one GPU (scale 24), 259.8 on "
-            "124 (scale 33). "
-            "What it calls linear is the line that rates make over GPUs on logarithmic axes."
-        ),
-        "columns": [
+    return table(
+        "Predicted times to 1,024 ranks",
+        "Times in ms, nothing overlapped; the efficiency is the rate of a rank over that of one "
+        "rank alone, "
+        "which sends nothing. It falls because nn arcs are a share of all arcs however many ranks there "
+        "are, because d < 4 n / p forces higher thresholds and so more of them, and because every rank "
+        "tests all delegates. In the paper's table II it is "
+        f"{100 * paper_efficiency():.2g} %: 22.9 GTEPS (generated edges) on one GPU (scale 24), 259.8 on "
+        "124 (scale 33). "
+        "What it calls linear is the line that rates make over GPUs on logarithmic axes.",
+        [
             "scaling",
             "machine",
             "ranks",
@@ -195,5 +193,8 @@ def _table(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
             GENERATED_RATE,
             "efficiency, %",
         ],
-        "rows": rows,
-    }
+        rows,
+    )
+
+
+SECTIONS = (Section(rank=200, make=thousand_sections, needs=("predict",)),)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.sections.ranks.splits import Split, split_of
 from gravel.stages.sections.ranks.times import sent
+from gravel.stages.sections.section import Section, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
@@ -23,38 +24,23 @@ def volume_sections(runs: Sequence[tuple[str, Measurement]]) -> list[dict[str, A
     if not rows:
         return []
     return [
-        {
-            "kind": "table",
-            "title": "Communication volume by formula and as counted",
-            "about": (
-                "Bytes of all ranks in a search, as means over the sources. The formulas are those of"
-                " Pan, Pearce, Owens (IPDPS 2018, sections II-B and V), derived from its sentences, "
-                "because the text lacks them. Masks: 2 (p - 1) d / 8 in each level that finds "
-                "delegates, along a tree. Vertices: 4 |nn|, as if every nn arc were cut. 1-D "
-                "broadcasts each visited vertex: 4 (p - 1) n'. 2-D on r x c ranks: 4 (r + c - 2) for "
-                "each vertex visited forward, and (r + c - 2) n / 8 in each backward level. Levels "
-                "and directions are those of these searches. Counted bytes were sent, or read by GPUs"
-                " that read each other's memory. They exclude predecessors, which the paper does not "
-                "send."
-            ),
-            "columns": [
-                "run",
-                "ranks",
-                "groups",
-                "levels with new delegates",
-                "masks by formula",
-                "masks counted",
-                "vertices by formula",
-                "vertices counted",
-                "all by formula",
-                "all counted",
-                "1-D by formula",
-                "2-D by formula",
-                "2-D grid",
-                "2-D over delegates, by formula",
-            ],
-            "rows": rows,
-        }
+        table(
+            "Communication volume by formula and as counted",
+            "Bytes of all ranks in a search, as means over the sources. The formulas are those of"
+            " Pan, Pearce, Owens (IPDPS 2018, sections II-B and V), derived from its sentences, "
+            "because the text lacks them. Masks: 2 (p - 1) d / 8 in each level that finds "
+            "delegates, along a tree. Vertices: 4 |nn|, as if every nn arc were cut. 1-D "
+            "broadcasts each visited vertex: 4 (p - 1) n'. 2-D on r x c ranks: 4 (r + c - 2) for "
+            "each vertex visited forward, and (r + c - 2) n / 8 in each backward level. Levels "
+            "and directions are those of these searches. Counted bytes were sent, or read by GPUs"
+            " that read each other's memory. They exclude predecessors, which the paper does not "
+            "send.",
+            "run | ranks | groups | levels with new delegates | masks by formula | masks counted | "
+            "vertices by formula | vertices counted | all by formula | all counted | 1-D by formula |"
+            " 2-D by formula | 2-D grid | 2-D over delegates, by formula",
+            rows,
+            result=160,
+        )
     ]
 
 
@@ -104,3 +90,6 @@ def _row(label: str, one: Measurement, split: Split) -> list[Any]:
         " x ".join(map(str, grid_of(ranks))),
         flat / told.total if told.total else None,
     ]
+
+
+SECTIONS = (Section(rank=88, make=volume_sections, needs=("over_ranks",)),)
