@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 import gravel.stages.artifacts  # noqa: F401 (its classes are the kinds of `Artifact.kinds`)
 from gravel.stages.artifact import Artifact
+from gravel.stages.declared import has_papers
+from gravel.stages.presets import ABSENT
 from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -40,9 +42,16 @@ class ReportParameters(Parameters):
     not_run: dict[str, str] = Field(default_factory=dict)
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
-    """A file with published figures to compare with; see `published.yaml`."""
+    """A file with published figures to compare with; see `workflows/papers/published.yaml`."""
     predict: bool = False
     """Also predict what searches over 1 to 1,024 ranks of other machines take."""
+
+    @model_validator(mode="after")
+    def _has_papers(self) -> ReportParameters:
+        for name, asked in (("published", self.published is not None), ("predict", self.predict)):
+            if asked and not has_papers():
+                raise ValueError(f"{name} {ABSENT.format(name)}")
+        return self
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from gravel.stages.declared import declared
+from gravel.stages.declared import PAPERS, declared
 from gravel.stages.sections.findings import Findings
 from gravel.stages.sections.section import Made, Section
 
@@ -15,7 +15,7 @@ from gravel.stages.sections.section import Made, Section
 def all_sections() -> tuple[Section, ...]:
     """Return every section by its rank: of this folder, and of papers where they are installed."""
     found = [
-        each for room in ("sections", "papers") for several in declared(room, "SECTIONS") for each in several
+        each for room in ("sections", PAPERS) for several in declared(room, "SECTIONS") for each in several
     ]
     return tuple(sorted(found, key=lambda section: section.rank))
 
