@@ -29,7 +29,7 @@ from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
 from gravel.stages.documented import documented, models_in
-from gravel.stages.presets import PRESETS, Preset, Setting, setting_text
+from gravel.stages.presets import Preset, Setting, all_presets, setting_text
 from gravel.stages.stage import Slot, Stage, all_stages
 
 DOCS = Path(__file__).parent
@@ -124,7 +124,7 @@ def pages() -> dict[str, str]:
         },
         "strategies.md": (
             "strategies",
-            {"packages": packages, "presets": PRESETS, "plain": Strategy("", "")},
+            {"packages": packages, "presets": all_presets(), "plain": Strategy("", "")},
         ),
         "workflows.md": (
             "workflows",
@@ -300,7 +300,7 @@ def _stated(preset: Preset) -> Iterator[list[Setting]]:
 def _workflows(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the texts of the workflows of a folder; `as_in` names an earlier one with the same parameters."""
     earlier: dict[str, str] = {}
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted((*folder.glob("*.yaml"), *folder.glob("papers/*.yaml")), key=lambda path: path.stem):
         text = path.read_text(encoding="utf-8")
         if not re.search(r"^stages:", text, re.MULTILINE):  # a catalogue of data sets, say
             continue
@@ -311,6 +311,7 @@ def _workflows(folder: Path) -> Iterator[dict[str, Any]]:
         yield {
             "name": path.stem,
             "about": workflow.about,
+            "of_a_paper": path.parent != folder,
             "as_in": "" if as_in == path.stem else as_in,
             "parameters": [(_default(*each), _unusual(each[0], comments)) for each in defaults.items()],
             "axes": [_axis(*each, given) for each in workflow.matrix.items()],

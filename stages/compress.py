@@ -40,7 +40,7 @@ class CompressParameters(Parameters):
     """How rows are written."""
 
     paper: str | None = None
-    """Use the settings of a paper: moschou2024. Other parameters must not contradict them."""
+    """Use the settings of a paper that docs/strategies.md lists. Other parameters must not contradict them."""
     codec: Annotated[str, LayoutName()] = "varint"
     """`varint` packs gaps between sorted neighbours into 7-bit groups. `blocks`, for GPUs, packs 256
     neighbours at a time as short gaps or as high and low parts. The size of `elias_fano` does not depend on

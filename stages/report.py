@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 import gravel.stages.artifacts  # noqa: F401 (its classes are the kinds of `Artifact.kinds`)
 from gravel.stages.artifact import Artifact
+from gravel.stages.declared import has_papers
+from gravel.stages.presets import ABSENT
 from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -40,9 +42,16 @@ class ReportParameters(Parameters):
     not_run: dict[str, str] = Field(default_factory=dict)
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
-    """A file with published figures to compare with; see `published.yaml`."""
+    """A file with published figures to compare with; see `workflows/papers/published.yaml`."""
     predict: bool = False
     """Also predict what searches over 1 to 1,024 ranks of other machines take."""
+
+    @model_validator(mode="after")
+    def _has_papers(self) -> ReportParameters:
+        for name, asked in (("published", self.published is not None), ("predict", self.predict)):
+            if asked and not has_papers():
+                raise ValueError(f"{name} {ABSENT.format(name)}")
+        return self
 
 
 def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Artifact, ...]) -> Report:
@@ -51,45 +60,25 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     Artifacts of one kind share a section, so all experiments of a matrix are in one table.
     """
     from gravel.stages.artifacts import Report
-    from gravel.stages.sections import SECTIONS
     from gravel.stages.sections.answer import answer_section
-    from gravel.stages.sections.arrangement import arranged
-    from gravel.stages.sections.graphs import matrix_sections
-    from gravel.stages.sections.told import not_run_table
+    from gravel.stages.sections.findings import Findings
+    from gravel.stages.sections.page import arranged
+    from gravel.stages.sections.registry import make_sections
 
     labels = parameters.labels
     if len(labels) != len(inputs):
         labels = tuple(f"input {position + 1}" for position in range(len(inputs)))
     graphs = parameters.graphs if len(parameters.graphs) == len(inputs) else ("",) * len(inputs)
     inputs = tuple(_of_graph(one, graph) for one, graph in zip(inputs, graphs, strict=True))
-    sections: list[dict[str, Any]] = []
-    for done, (kinds, make) in enumerate(SECTIONS):
-        members: list[tuple[str, Any]] = [
-            (label, artifact)
-            for label, artifact in zip(labels, inputs, strict=True)
-            if type(artifact).__name__ in kinds
-        ]
-        if members and make is matrix_sections:
-            sections += matrix_sections(members, dict(zip(labels, graphs, strict=True)))
-        elif members:
-            sections += make(members)
-        context.progress(done + 1, len(SECTIONS), "sections")
-    if parameters.not_run:
-        sections.append(not_run_table(parameters.not_run))
-    if parameters.published is not None:
-        from gravel.stages.published import read_published
-        from gravel.stages.sections.published import published_sections
-
-        sections += published_sections(
-            read_published(parameters.published), list(zip(labels, inputs, strict=True)), parameters.not_run
-        )
-    if parameters.predict:
-        from gravel.stages.sections.ranks.thousand import thousand_sections
-
-        sections += thousand_sections()
-    members = list(zip(labels, inputs, strict=True))
-    sections.insert(0, answer_section(members, parameters.not_run, sections))
-    return Report(title=parameters.title, sections=arranged(sections))
+    findings = Findings(
+        list(zip(labels, inputs, strict=True)),
+        dict(zip(labels, graphs, strict=True)),
+        parameters.not_run,
+        parameters.published,
+        parameters.predict,
+    )
+    made = make_sections(findings, lambda done, total: context.progress(done, total, "sections"))
+    return Report(title=parameters.title, sections=arranged([answer_section(findings, made), *made]))
 
 
 def _of_graph(one: Artifact, graph: str) -> Artifact:

@@ -1,6 +1,6 @@
 """What a stage declares about itself, and the list of all stages.
 
-A stage is one module of this package, of the same name, that ends in `STAGE = Stage(...)`. The module
+A stage is one module of this package or of `papers`, of the same name, that ends in `STAGE = Stage(...)`. It
 imports nothing heavy at its top (no NumPy, Zarr, Dask, Numba or CuPy), because planning imports it.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from gravel.stages.declared import PAPERS, modules
 from gravel.stages.sizes import Extent as Extent
 from gravel.stages.sizes import Machine as Machine
 from gravel.stages.sizes import Need as Need
@@ -160,23 +161,26 @@ class Stage:
 class OwnStages(Mapping[str, Stage]):
     """gravel's own stages by name: `STAGE` of the module of that name, imported when it is asked for.
 
-    Iteration and length import every module of this package.
+    Iteration and length import every module of this package and of `papers`.
     """
 
     def __init__(self) -> None:
         from gravel import stages
 
-        self._modules = [each.name for each in pkgutil.iter_modules(stages.__path__) if not each.ispkg]
+        own = [
+            f"gravel.stages.{each.name}" for each in pkgutil.iter_modules(stages.__path__) if not each.ispkg
+        ]
+        self._modules = {module.rpartition(".")[2]: module for module in (*modules(PAPERS), *own)}
 
     def __getitem__(self, name: str) -> Stage:
         if name in self._modules:
-            stage = getattr(importlib.import_module(f"gravel.stages.{name}"), "STAGE", None)
+            stage = getattr(importlib.import_module(self._modules[name]), "STAGE", None)
             if isinstance(stage, Stage):
                 return stage
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (name for name in self._modules if name in self)
+        return (name for name in sorted(self._modules) if name in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)

@@ -18,8 +18,8 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.record import DONE
 from gravel.stages.artifact import Json
 from gravel.stages.graph500_parameters import EDGE_FACTOR, KEYS
+from gravel.stages.sections.graph500 import told_rules
 from gravel.stages.sections.graph500.block import UNKNOWN, Run, fields, lines, run_of
-from gravel.stages.sections.graph500.rules import told_rules
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache

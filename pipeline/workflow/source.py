@@ -69,7 +69,7 @@ def _workflows_in(folder: Path) -> list[str]:
 
 
 def _other_file(path: Path) -> str | None:
-    for folder in (path.parent, Path("workflows")):
+    for folder in (path.parent, Path("workflows"), Path("workflows/papers")):
         names = _workflows_in(folder)
         meant = nearest(path.name, names) or nearest(f"{path.stem}.yaml", names)
         if meant is not None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.stages.sections.cells import Cell
+from gravel.stages.sections.section import Section, table
 
 
 def advised_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
@@ -47,28 +48,16 @@ def _against(cell: Cell, best: Cell, count: int) -> list[Any]:
 
 
 def _table(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    return {
-        "kind": "table",
-        "title": "auto against the best order and layout",
-        "about": (
-            "The best is the fastest cell with the same graph, placement and algorithm. The "
-            "choice of auto was measured again, so cells of one order and layout differ by their "
-            "spread."
-        ),
-        "columns": [
-            "graph",
-            "placement",
-            "algorithm",
-            "auto chose",
-            "ms",
-            "best",
-            "best ms",
-            "behind the best, %",
-            "cells",
-            "because",
-        ],
-        "rows": [list(row) for row in rows],
-    }
+    return table(
+        "auto against the best order and layout",
+        "The best is the fastest cell with the same graph, placement and algorithm. The "
+        "choice of auto was measured again, so cells of one order and layout differ by their "
+        "spread.",
+        "graph | placement | algorithm | auto chose | ms | best | best ms | behind the best, % | "
+        "cells | because",
+        [list(row) for row in rows],
+        result=70,
+    )
 
 
 def _foretold(cell: Cell) -> list[Any]:
@@ -102,23 +91,14 @@ def _considered(advice: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]
 
 
 def _foretold_table(rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    return {
-        "kind": "table",
-        "title": "What auto expected",
-        "about": (
-            "Bits per arc are estimated from samples, and times by a model of searches on one "
-            "H200. The times are for comparing choices; they do not predict a run."
-        ),
-        "columns": [
-            "graph",
-            "placement",
-            "algorithm",
-            "auto chose",
-            "bits per arc expected",
-            "bits per arc",
-            "ms expected",
-            "ms",
-            "orders tried",
-        ],
-        "rows": [list(row) for row in rows],
-    }
+    return table(
+        "What auto expected",
+        "Bits per arc are estimated from samples, and times by a model of searches on one "
+        "H200. The times are for comparing choices; they do not predict a run.",
+        "graph | placement | algorithm | auto chose | bits per arc expected | bits per arc | ms "
+        "expected | ms | orders tried",
+        [list(row) for row in rows],
+    )
+
+
+SECTIONS = (Section(rank=13, make=advised_sections, needs=("cells",)),)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import COLORS, MAX_POINTS, Axis, Curves, Line, figure
+from gravel.stages.charts import COLORS, MAX_POINTS, Axis, Curves, Line
+from gravel.stages.sections.rates import count, vertices
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Batches, Centrality
@@ -70,33 +72,30 @@ def _summary(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
         first = largest(one, 1) if one.target is None else []
         where = {"vertex": first[0][0][0]} if first else None
         rows.append([label, name_of(one), len(values), one.sources or len(values), *facts, where])
-    return {
-        "kind": "table",
-        "title": "Centralities",
-        "about": "Betweenness from fewer sources than vertices with edges is an estimate.",
-        "columns": [
+    return table(
+        "Centralities",
+        "Betweenness from fewer sources than vertices with edges is an estimate.",
+        [
             *("run", "measure", "values", "sources"),
             *("smallest", "median", "mean", "largest", "vertex with the largest"),
         ],
-        "rows": rows,
-    }
+        rows,
+        result=240,
+    )
 
 
 def _estimates(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
-    return {
-        "kind": "table",
-        "title": "Estimates",
-        "about": (
-            "The mean over all pairs of vertices that reach each other, from the searches of some vertices. "
-            "It lies between the bounds with the confidence; after searches of all it is exact."
-        ),
-        "columns": ["run", "measure", "searches", "value", "low", "high", "confidence"],
-        "rows": [
+    return table(
+        "Estimates",
+        "The mean over all pairs of vertices that reach each other, from the searches of some vertices. "
+        "It lies between the bounds with the confidence; after searches of all it is exact.",
+        "run | measure | searches | value | low | high | confidence",
+        [
             [label, name_of(one), len(one.value)]
             + [one.estimate[name] for name in ("value", "low", "high", "confidence")]
             for label, one in measured
         ],
-    }
+    )
 
 
 def _top(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
@@ -114,13 +113,13 @@ def _top(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
             else:
                 row += [None] * (width + 1)
         rows.append(row)
-    return {
-        "kind": "table",
-        "title": "Top vertices",
-        "about": "The vertices, or edges, with the largest values, under the ids of the input file.",
-        "columns": columns,
-        "rows": rows,
-    }
+    return table(
+        "Top vertices",
+        "The vertices, or edges, with the largest values, under the ids of the input file.",
+        columns,
+        rows,
+        result=230,
+    )
 
 
 def _distribution(label: str, one: Centrality) -> dict[str, Any]:
@@ -147,7 +146,9 @@ def _distribution(label: str, one: Centrality) -> dict[str, Any]:
     )
     data = {"value": distinct.tolist(), what: counts.tolist()}
     alt = f"Number of {what} by {name_of(one)}, {label}"
-    return figure(f"Distribution of {name_of(one)}, {label}", "", [panel], data, alt=alt)
+    return figure(
+        f"Distribution of {name_of(one)}, {label}", "", [panel], data, alt=alt, answer=100, result=260
+    )
 
 
 def _batches(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
@@ -159,19 +160,17 @@ def _batches(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
         rate = sources / seconds if seconds > 0 else None
         facts = (one.measure, one.backend, one.form, max(1, len(one.workers)), len(one.batches))
         rows.append([label, *facts, sources, resumed, seconds, rate])
-    return {
-        "kind": "table",
-        "title": "Batches of centralities",
-        "about": (
-            "Sources that an earlier run searched from, which did not end, count as resumed, and their time "
-            "counts. Eccentricities of all vertices come from bounds: their sources are vertices decided."
-        ),
-        "columns": [
+    return table(
+        "Batches of centralities",
+        "Sources that an earlier run searched from, which did not end, count as resumed, and their time "
+        "counts. Eccentricities of all vertices come from bounds: their sources are vertices decided.",
+        [
             *("run", "measure", "backend", "form", "workers", "batches", "sources", "resumed", "seconds"),
             "sources a second",
         ],
-        "rows": rows,
-    }
+        rows,
+        result=250,
+    )
 
 
 def _elapsed(one: Batches) -> float:
@@ -190,13 +189,12 @@ def _workers(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
             whole = _elapsed(one) - begun / 1e3
             facts = (len(own), sum(each["sources"] for each in own), busy)
             rows.append([label, number, name, *facts, busy / whole if whole > 0 else None])
-    return {
-        "kind": "table",
-        "title": "Workers of batches",
-        "about": "Batches of this run alone: which worker searched how many, and the share of time it took.",
-        "columns": ["run", "worker", "name", "batches", "sources", "seconds", "share of the time"],
-        "rows": rows,
-    }
+    return table(
+        "Workers of batches",
+        "Batches of this run alone: which worker searched how many, and the share of time it took.",
+        "run | worker | name | batches | sources | seconds | share of the time",
+        rows,
+    )
 
 
 def _times(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
@@ -233,4 +231,19 @@ def _times(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
         [panel],
         data,
         alt="Milliseconds a source of each batch, over the sources that were done",
+        result=270,
     )
+
+
+def _says(several: Sequence[Centrality]) -> str:
+    *others, last = dict.fromkeys(map(name_of, several))
+    names = f"{', '.join(others)} and {last}" if others else last
+    sizes = sorted({len(one.value) for one in several if one.target is None})
+    if not sizes:
+        of = count(max(len(one.value) for one in several), "edge")
+    else:
+        of = vertices(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,} vertices"
+    return f"{names[0].upper()}{names[1:]} of {of}"
+
+
+SECTIONS = (Section(rank=160, make=centrality_sections, kinds=("Centrality", "Batches"), says=_says),)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import Axis, Curves, Line, figure
+from gravel.stages.charts import Axis, Curves, Line
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Traversal
@@ -47,14 +48,14 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[st
             figures.append(_sizes(label, sizes))
     if not rows:
         return []
-    table = {
-        "kind": "table",
-        "title": "Connected components",
-        "about": "A component is named by its smallest vertex.",
-        "columns": ["run", "vertices", "components", "largest", "largest, %", "isolated", "largest's name"],
-        "rows": rows,
-    }
-    return [table, *figures]
+    found = table(
+        "Connected components",
+        "A component is named by its smallest vertex.",
+        "run | vertices | components | largest | largest, % | isolated | largest's name",
+        rows,
+        result=220,
+    )
+    return [found, *figures]
 
 
 def _sizes(label: str, sizes: Any) -> dict[str, Any]:
@@ -77,4 +78,8 @@ def _sizes(label: str, sizes: Any) -> dict[str, Any]:
         [panel],
         {"size": size.tolist()[:500], "components": count.tolist()[:500]},
         alt=f"Number of components by size, {label}",
+        answer=90,
     )
+
+
+SECTIONS = (Section(rank=150, make=component_sections, kinds=("Traversal",)),)

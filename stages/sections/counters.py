@@ -20,7 +20,9 @@ from gravel.stages.counting.metrics import (
     SECTOR_BYTES,
 )
 from gravel.stages.sections.counted import counted_bytes, counting_rule
+from gravel.stages.sections.rates import count, span
 from gravel.stages.sections.repetitions import first_label
+from gravel.stages.sections.section import Section, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Counters
@@ -75,13 +77,13 @@ def _searches(members: Members) -> dict[str, Any]:
         for place in range(len(COLUMNS))
         if place < ALWAYS or any(row[place] is not None for row in rows)
     ]
-    return {
-        "kind": "table",
-        "title": "Hardware counters of searches",
-        "about": _about(members),
-        "columns": [COLUMNS[place] for place in shown],
-        "rows": [[row[place] for place in shown] for row in rows],
-    }
+    return table(
+        "Hardware counters of searches",
+        _about(members),
+        [COLUMNS[place] for place in shown],
+        [[row[place] for place in shown] for row in rows],
+        result=300,
+    )
 
 
 def _row(label: str, one: Counters) -> list[Any]:
@@ -198,25 +200,31 @@ def _kernels(members: Members) -> list[dict[str, Any]]:
     if not rows:
         return []
     return [
-        {
-            "kind": "table",
-            "title": "Hardware counters of kernels",
-            "about": "All launches of a kernel, over all searches of a run. Times are those of the tool's "
+        table(
+            "Hardware counters of kernels",
+            "All launches of a kernel, over all searches of a run. Times are those of the tool's "
             "replays. The table above has the time of a search without the tool.",
-            "columns": [
-                "run",
-                "kernel",
-                "launches",
-                "ms under the tool",
-                "DRAM read, MB",
-                "DRAM written, MB",
-                "warp instructions, millions",
-                "L2 hits, %",
-            ],
-            "rows": rows,
-        }
+            "run | kernel | launches | ms under the tool | DRAM read, MB | DRAM written, MB | warp "
+            "instructions, millions | L2 hits, %",
+            rows,
+        )
     ]
 
 
 def _mega(value: float | None) -> float | None:
     return None if value is None else value / 1e6
+
+
+def _says(several: Sequence[Counters]) -> str:
+    read = [one for one in several if one.tool]
+    counted = sum(bytes_are(one) == COUNTED for one in several)
+    if not read:
+        return f"Bytes of {count(counted, 'way')} of searching counted; hardware counters were not read"
+    tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
+    rest = f"; bytes of {counted} more counted" if counted else ""
+    found = sorted(each for each in map(dram_bytes_an_arc, read) if each is not None)
+    figures = f": {span(found)} bytes of DRAM an arc" if found else ""
+    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{figures}{rest}"
+
+
+SECTIONS = (Section(rank=140, make=counter_sections, kinds=("Counters",), says=_says),)

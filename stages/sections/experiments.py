@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.section import Place, table
 from gravel.stages.sections.studies import coordinates
 
 if TYPE_CHECKING:
@@ -149,20 +150,24 @@ def _first_of_each(
     return found
 
 
-def experiments_table(study: Experiments, rules: str = "") -> dict[str, Any]:
-    """Make the table of all experiments: their coordinates, then their findings; `rules` explain some."""
+def experiments_table(study: Experiments, rules: str = "", told_by: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Make the table of all experiments: their coordinates, then their findings; `rules` explain some.
+
+    `told_by` names what lists the same experiments, each in a row.
+    """
     columns = {name: each for name, each in study.columns.items() if any(value is not None for value in each)}
     rows = [
         [*(cell.get(axis) for axis in study.axes), *(each[place] for each in columns.values())]
         for place, cell in enumerate(study.cells)
     ]
-    return {
-        "kind": "table",
-        "title": "Experiments",
-        "about": (
-            "Each row is one combination of the axes. Times are medians over the sources of an experiment, "
-            f"{EDGE_RATE} are harmonic means over them. {rules}"
-        ).strip(),
-        "columns": [*study.axes, *(f"{name} that ran" if name in study.axes else name for name in columns)],
-        "rows": rows,
-    }
+    place: Place = {"result": 30, "told_by": told_by}
+    if "standing" in columns:
+        place["name"] = "experiments"
+    return table(
+        "Experiments",
+        "Each row is one combination of the axes. Times are medians over the sources of an experiment, "
+        f"{EDGE_RATE} are harmonic means over them. {rules}".strip(),
+        [*study.axes, *(f"{name} that ran" if name in study.axes else name for name in columns)],
+        rows,
+        **place,
+    )

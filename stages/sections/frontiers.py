@@ -5,13 +5,59 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import COLORS, Axis, Curves, Line, Span, bands, figure, thinned
+from gravel.stages.charts import COLORS, MAX_SINGLE_LEVELS, Axis, Curves, Line, Span, bands, thinned
 from gravel.stages.charts.model import Dash
-from gravel.stages.sections.long_searches import level_table
+from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
     from gravel.stages.sections.studies import Study
+
+COLUMNS = (
+    "run",
+    "in a level",
+    "levels",
+    "first",
+    "least",
+    "first quartile",
+    "median",
+    "third quartile",
+    "most",
+    "in level",
+    "last",
+)
+
+
+def level_table(title: str, searches: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, Any] | None:
+    """Make the table of what levels take and hold, for searches of more levels than a picture tells apart.
+
+    `searches` lead from a run to its quantities, each a value for every level. Returns None where all
+    searches are short.
+    """
+    rows = [
+        [run, name, *_summary(values)]
+        for run, quantities in searches.items()
+        for name, values in quantities.items()
+        if len(values) > MAX_SINGLE_LEVELS
+    ]
+    if not rows:
+        return None
+    return table(
+        title,
+        f"Searches of more than {MAX_SINGLE_LEVELS} levels: the first level, the last, and the "
+        "distribution over all levels. Charts of them show levels at even distances.",
+        list(COLUMNS),
+        rows,
+    )
+
+
+def _summary(values: Sequence[float]) -> list[float]:
+    ordered = sorted(values)
+    most = max(range(len(values)), key=values.__getitem__)
+    quartiles = [quartile(ordered, place) for place in (1, 2, 3)]
+    return [len(values), values[0], ordered[0], *quartiles, ordered[-1], most, values[-1]]
+
 
 FRONTIERS = {
     "vertices": "vertex frontier",
@@ -31,6 +77,28 @@ MARKED = 30
 
 MAX_PANELS = 12
 """Graphs in one picture; more would be too small to compare."""
+
+
+MAX_FRONTIERS = 6
+"""Frontier plots drawn at most, so that a study of hundreds of experiments stays a page."""
+
+
+def frontier_sections(
+    searched: Sequence[tuple[str, Measurement]], studies: Sequence[Study]
+) -> list[dict[str, Any]]:
+    """Make the picture of gathered arcs, those of frontiers on one graph, and the table of long searches."""
+    few = _unlike(searched)[:MAX_FRONTIERS]
+    drawn = [frontier_figure(label, one) for label, one in few] if len(studies) < 2 else []
+    made = [expansion_panels(studies), *drawn, long_frontiers(few)]
+    return [each for each in made if each is not None]
+
+
+def _unlike(members: Sequence[tuple[str, Measurement]]) -> list[tuple[str, Measurement]]:
+    """Leave one run of each graph and strategy: frontiers do not depend on orders, layouts and machines."""
+    first: dict[Any, tuple[str, Measurement]] = {}
+    for label, one in members:
+        first.setdefault((one.graph.get("digest", label), one.strategy), (label, one))
+    return list(first.values())
 
 
 def _first_graphs(count: int) -> str:
@@ -58,6 +126,7 @@ def frontier_figure(label: str, one: Measurement) -> dict[str, Any]:
             "pull_levels": pulled,
         },
         alt=f"Frontier vertices and edges per level of {label}",
+        answer=130,
     )
 
 
@@ -90,6 +159,7 @@ def frontier_panels(studies: Sequence[Study]) -> dict[str, Any]:
             for graph, levels in first.items()
         },
         alt=f"Frontier sizes per level of {len(first)} graphs",
+        answer=120,
     )
 
 
@@ -177,3 +247,6 @@ def _panel(title: str, levels: Mapping[str, Any], spans: Sequence[Span] = ()) ->
             )
     y = Axis(label="frontier size", scale="log10")
     return Curves(title=title, x=LEVEL, y=y, lines=tuple(lines), spans=tuple(spans))
+
+
+SECTIONS = (Section(rank=117, make=frontier_sections, needs=("searched", "studies")),)

@@ -6,91 +6,27 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.batches import batches_table
-from gravel.stages.sections.comparison import comparison_table
-from gravel.stages.sections.culling import culling_sections
-from gravel.stages.sections.frontiers import (
-    expansion_panels,
-    frontier_figure,
-    frontier_panels,
-    long_frontiers,
-)
-from gravel.stages.sections.launches import launch_sections
-from gravel.stages.sections.preparation import preparation_table
-from gravel.stages.sections.preset import preset_table
-from gravel.stages.sections.ran import ran_table
 from gravel.stages.sections.rates import ARC_RATE, EDGE_RATE, geometric_mean, harmonic_mean, rates
-from gravel.stages.sections.searches import comparison_figure, extremes_table, spread_figure
-from gravel.stages.sections.studies import is_batched, studies
-from gravel.stages.sections.suite import (
-    auto_table,
-    comparison_panels,
-    graphs_table,
-    rates_table,
-)
-from gravel.stages.sections.told import told
+from gravel.stages.sections.section import Section, table
+from gravel.stages.sections.studies import is_batched
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
 
-MAX_FRONTIERS = 6
-"""Frontier plots drawn at most, so that a study of hundreds of experiments stays a page."""
 
-MAX_CURVES = 8
-"""Runs whose searches are drawn and listed one by one: as many as there are colours."""
-
-
-def measurement_sections(
-    members: Sequence[tuple[str, Measurement]], repeated: Mapping[str, Sequence[float]] | None = None
-) -> list[dict[str, Any]]:
-    """Make the table of all measurements, then comparisons by graph and pictures of the searches.
+def measurement_sections(measured: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Make the table of all measurements and that of what ran.
 
     Searches that ran together stand in a table of their own, since their rates compare with each other alone.
-    `repeated` are the times of repetitions, by label.
     """
-    batched = [(label, one) for label, one in members if is_batched(one)]
-    single = [(label, one) for label, one in members if not is_batched(one)]
-    sections = [_table(single)] if single else []
-    ran = ran_table(single)
-    preset = preset_table(members)
-    sections += [section for section in (ran, preset) if section is not None]
-    sections += [batches_table(batched)] if batched else []
-    found = studies(single, repeated)
-    several = any(len(study.members) > 1 for study in found)
-    suite = len(found) > 1
-    optional = [
-        graphs_table(found) if suite else None,
-        comparison_panels(found) if suite and several else None,
-        comparison_table(found) if several else None,
-        rates_table(found) if several else None,
-        auto_table(found),
-        preparation_table(found),
+    batched = [(label, one) for label, one in measured if is_batched(one)]
+    single = [(label, one) for label, one in measured if not is_batched(one)]
+    made = [
+        _table(single) if single else None,
+        ran_table(single),
+        batches_table(batched) if batched else None,
     ]
-    sections += [section for section in optional if section is not None]
-    if len(single) > 1 and not (suite and several):
-        sections.append(comparison_figure(single))
-    searched = [(label, one) for label, one in single if one.algorithm == "bfs" and one.searches]
-    if searched and len(searched) <= MAX_CURVES:
-        if any(len(one.searches) > 1 and rates(one.searches, "edges") for _, one in searched):
-            sections.append(spread_figure(searched))
-        sections.append(extremes_table(searched))
-    sections += [frontier_panels(found)] if suite else []
-    sections += [*culling_sections(single), *launch_sections(searched)]
-    expansion = expansion_panels(found)
-    sections += [expansion] if expansion is not None else []
-    sections += (
-        [] if suite else [frontier_figure(label, one) for label, one in _unlike(searched)[:MAX_FRONTIERS]]
-    )
-    long = long_frontiers(_unlike(searched)[:MAX_FRONTIERS])
-    return sections if long is None else [*sections, long]
-
-
-def _unlike(members: Sequence[tuple[str, Measurement]]) -> list[tuple[str, Measurement]]:
-    """Leave one run of each graph and strategy: frontiers do not depend on orders, layouts and machines."""
-    first: dict[Any, tuple[str, Measurement]] = {}
-    for label, one in members:
-        first.setdefault((one.graph.get("digest", label), one.strategy), (label, one))
-    return list(first.values())
+    return [each for each in made if each is not None]
 
 
 def _row(label: str, one: Measurement) -> list[Any]:
@@ -124,23 +60,128 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     if any(row[10] for row in rows):
         about.append("Labels are mapped back to the input's vertices; rates are given with it and without.")
     about += told(members)
-    return {
-        "kind": "table",
-        "title": "Traversal times and rates",
-        "about": " ".join(about),
-        "columns": [
-            "run",
-            "algorithm",
-            "strategy",
-            "backend",
-            "searches",
-            "median ms",
-            f"{EDGE_RATE}, harmonic mean",
-            f"{EDGE_RATE}, harmonic mean, mapped back",
-            f"{EDGE_RATE}, geometric mean",
-            f"{ARC_RATE}, geometric mean",
-            "mapping back, median ms",
-            "preparation ms",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "Traversal times and rates",
+        " ".join(about),
+        f"run | algorithm | strategy | backend | searches | median ms | {EDGE_RATE}, harmonic mean"
+        f" | {EDGE_RATE}, harmonic mean, mapped back | {EDGE_RATE}, geometric mean | {ARC_RATE}, "
+        "geometric mean | mapping back, median ms | preparation ms",
+        rows,
+        result=100,
+        summed_up_by=("experiments", "every strategy"),
+    )
+
+
+def batches_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+    """Make the table of searches that ran together."""
+    rows = []
+    for label, one in members:
+        sizes = [search["batch"] for search in one.searches]
+        whole = [search["milliseconds"] * size for search, size in zip(one.searches, sizes, strict=True)]
+        taken = sum(search["milliseconds"] for search in one.searches)
+        edges = sum(search["edges"] for search in one.searches)
+        rows.append(
+            [
+                label,
+                one.strategy,
+                one.backend,
+                len(sizes),
+                max(sizes),
+                median(whole),
+                taken / len(sizes),
+                edges / taken / 1e6 if taken > 0 else None,
+                one.prepare_milliseconds,
+            ]
+        )
+    return table(
+        "Batches of searches",
+        " ".join(
+            [
+                "Many sources were searched at once and shared the arcs that were read. Rates are "
+                "those of a whole batch, so do not compare them with rates of single searches.",
+                *told(members),
+            ]
+        ),
+        "run | strategy | backend | searches | at once | ms a batch, median | ms a search, share "
+        f"| {EDGE_RATE} of whole batches | preparation ms",
+        rows,
+        result=120,
+    )
+
+
+MAX_NAMED_ROWS = 6
+"""Runs that one row names; of more it gives the number, the first and the last."""
+
+
+def ran_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
+    """Make the table of what ran, runs of the same code in one row; None where nothing is recorded."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for label, one in members:
+        if one.ran:
+            options = ", ".join(f"{name}={_option_text(value)}" for name, value in one.ran["options"].items())
+            rows.setdefault((one.ran["function"], one.ran["backend"], options), []).append(label)
+    if not rows:
+        return None
+    about = "The function that was executed and all its constants in force."
+    if any("=none" in options for *_, options in rows):
+        about += " `none` is one that the function left to the graph or the device and does not tell."
+    if any(len(labels) > 1 for labels in rows.values()):
+        about += " Runs in one row ran the same code."
+    return table(
+        "What ran",
+        about,
+        "runs | function | backend | constants in force",
+        [[_named(labels), *code] for code, labels in rows.items()],
+    )
+
+
+def _named(labels: Sequence[str]) -> str:
+    if len(labels) <= MAX_NAMED_ROWS:
+        return ", ".join(labels)
+    return f"{len(labels):,} runs, {labels[0]} to {labels[-1]}"
+
+
+def _option_text(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
+
+
+MAX_NAMED = 4
+"""Runs that one sentence names; of more it gives the number."""
+
+
+def told(members: Sequence[tuple[str, Measurement]]) -> list[str]:
+    """Say where it was measured, why each strategy was taken and what runs noted, alike runs together."""
+    found = [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
+    sentences: dict[str, list[str]] = {}
+    for label, one in members:
+        sentences.setdefault(f"{one.strategy}, because {one.reason}", []).append(label)
+        for note in one.notes:
+            sentences.setdefault(note.removesuffix("."), []).append(label)
+    for sentence, labels in sentences.items():
+        named = ", ".join(labels) if len(labels) <= MAX_NAMED else f"{len(labels)} runs"
+        if len(members) <= MAX_NAMED or not sentence.endswith("because asked for"):
+            found.append(f"{named}: {sentence}.")
+    return found
+
+
+def not_run_sections(reasons: Mapping[str, str]) -> list[dict[str, Any]]:
+    """List the stage runs that this machine could not run; no other section has them."""
+    return [
+        table(
+            "Not run on this machine",
+            "These stage runs of the workflow are in no table above. No other code ran instead of them.",
+            ["run", "not run"],
+            [[label, reason] for label, reason in reasons.items()],
+            result=410,
+        )
+    ]
+
+
+SECTIONS = (
+    Section(rank=110, make=measurement_sections, needs=("measured",)),
+    Section(rank=180, make=not_run_sections, needs=("not_run",)),
+)

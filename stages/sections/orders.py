@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.stages.charts import figure, map_panel
-from gravel.stages.sections.axes import MAX_SIDE
+from gravel.stages.charts import map_panel
 from gravel.stages.sections.cells import PLAIN, TITLES, Cell
 from gravel.stages.sections.ranking import BEST, Entrant, standings
+from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.study import MAX_SIDE
 
 ORIGINAL = "original"
 
@@ -20,6 +21,9 @@ TIMES = "Times are medians over the searches of a cell, without mapping labels b
 
 def order_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     """Make tables 1 to 3 and the table of what is best for each algorithm, and draw all times."""
+    # Searches in a paper's way stand in its own tables.
+    if any(cell.one.asked.get("paper") for cell in cells):
+        return []
     swept = [cell for cell in cells if not cell.advised]
     made = [
         _plain_and_packed(swept),
@@ -73,13 +77,12 @@ def _plain_and_packed(cells: Sequence[Cell]) -> dict[str, Any] | None:
             rows.append([graph, placement, name, cell.layout, cell.searched, cell.milliseconds, faster])
     if not rows:
         return None
-    return {
-        "kind": "table",
-        "title": "Plain and compressed rows, original order",
-        "about": f"As table 1 of Moschou. {TIMES} The speedup is over plain rows (csr) in the same place.",
-        "columns": ["graph", "placement", "algorithm", "layout", "rows searched", "ms", "speedup"],
-        "rows": rows,
-    }
+    return table(
+        "Plain and compressed rows, original order",
+        f"As table 1 of Moschou. {TIMES} The speedup is over plain rows (csr) in the same place.",
+        "graph | placement | algorithm | layout | rows searched | ms | speedup",
+        rows,
+    )
 
 
 def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
@@ -108,31 +111,18 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         )
     if not rows:
         return None
-    return {
-        "kind": "table",
-        "title": "Compressed searches in detail",
-        "about": (
-            "As table 2 of Moschou, for the fastest compressed layout in the original order."
-            + (
-                " What crosses the link is counted by the search, in whole lines of 128 bytes."
-                if any(row[7] is not None for row in rows)
-                else ""
-            )
+    return table(
+        "Compressed searches in detail",
+        "As table 2 of Moschou, for the fastest compressed layout in the original order."
+        + (
+            " What crosses the link is counted by the search, in whole lines of 128 bytes."
+            if any(row[7] is not None for row in rows)
+            else ""
         ),
-        "columns": [
-            "graph",
-            "placement",
-            "algorithm",
-            "layout",
-            "rows searched",
-            "ms",
-            "rows, MB",
-            "over the link, MB",
-            "GB/s over the link",
-            "verified",
-        ],
-        "rows": rows,
-    }
+        "graph | placement | algorithm | layout | rows searched | ms | rows, MB | over the link, "
+        "MB | GB/s over the link | verified",
+        rows,
+    )
 
 
 def _by_order(cells: Sequence[Cell]) -> dict[str, Any] | None:
@@ -151,16 +141,14 @@ def _by_order(cells: Sequence[Cell]) -> dict[str, Any] | None:
             rows.append([graph, placement, best.title, *times, best.order, change])
     if not rows:
         return None
-    return {
-        "kind": "table",
-        "title": "What an order does to each algorithm",
-        "about": (
-            f"As table 3 of Moschou, in milliseconds. {TIMES} The last column is the best order's time "
-            "against the original's."
-        ),
-        "columns": ["graph", "placement", "algorithm and rows", *orders, "best order", "change, %"],
-        "rows": rows,
-    }
+    return table(
+        "What an order does to each algorithm",
+        f"As table 3 of Moschou, in milliseconds. {TIMES} The last column is the best order's time "
+        "against the original's.",
+        ["graph", "placement", "algorithm and rows", *orders, "best order", "change, %"],
+        rows,
+        told_by=("times by order",),
+    )
 
 
 def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
@@ -189,29 +177,15 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
         )
     if not rows:
         return None
-    return {
-        "kind": "table",
-        "title": "What is best for each algorithm",
-        "about": (
-            f"The order and layout with the least time, for each placement. {TIMES} The speedup is over"
-            " plain rows in the original order. Worst over best is the cost of a wrong choice."
-        ),
-        "columns": [
-            "graph",
-            "placement",
-            "algorithm",
-            "order",
-            "layout",
-            "ms",
-            "bits per arc",
-            "speedup",
-            "cells",
-            "worst over best",
-            "standing",
-            "all verified",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "What is best for each algorithm",
+        f"The order and layout with the least time, for each placement. {TIMES} The speedup is over"
+        " plain rows in the original order. Worst over best is the cost of a wrong choice.",
+        "graph | placement | algorithm | order | layout | ms | bits per arc | speedup | cells | "
+        "worst over best | standing | all verified",
+        rows,
+        result=60,
+    )
 
 
 def _standing(best: Cell, group: Sequence[Cell]) -> str:
@@ -245,4 +219,9 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
         data,
         columns=2,
         alt=f"Heat maps of milliseconds over order and layout, {len(panels)} of them",
+        answer=40,
+        name="times by order",
     )
+
+
+SECTIONS = (Section(rank=11, make=order_sections, needs=("cells",)),)

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.sections.section import Section, table
+
 if TYPE_CHECKING:
     from gravel.stages.sections.studies import Member, Study
 
 
-def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
-    """Set each run against those of its graph and backend that prepare less.
-
-    Returns None where no graph was searched in two ways.
-    """
+def preparation_sections(studies: Sequence[Study]) -> list[dict[str, Any]]:
+    """Set each run against those of its graph and backend that prepare less; none where there are none."""
     rows: list[list[Any]] = []
     for study in studies:
         if len(study.members) < 2:
@@ -35,11 +34,10 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
                 ]
             )
     if not rows:
-        return None
-    return {
-        "kind": "table",
-        "title": "When preparation has paid for itself",
-        "about": (
+        return []
+    return [
+        table(
+            "When preparation has paid for itself",
             "Preparation is what a strategy does once for a graph in memory: structures, its own orders, "
             "workspace"
             + (
@@ -59,20 +57,12 @@ def preparation_table(studies: Sequence[Study]) -> dict[str, Any] | None:
             )
             + ". After the given number of searches, preparation, order and searches together take no longer "
             "than those of any run that prepares less. Both runs have the same graph, labels and backend. "
-            "The run that is overtaken last is named. The table of stage runs has earlier times."
-        ),
-        "columns": [
-            "graph",
-            "run",
-            "preparation ms",
-            "order ms",
-            "of that to find it",
-            "ms a search, mapped back",
-            "against",
-            "paid after searches",
-        ],
-        "rows": rows,
-    }
+            "The run that is overtaken last is named. The table of stage runs has earlier times.",
+            "graph | run | preparation ms | order ms | of that to find it | ms a search, mapped back "
+            "| against | paid after searches",
+            rows,
+        )
+    ]
 
 
 def _paid(member: Member, others: Sequence[Member]) -> tuple[str, float | None]:
@@ -107,3 +97,6 @@ def paid_after(member: Member, cheaper: Member) -> float:
     more = preparation_milliseconds(member) - preparation_milliseconds(cheaper)
     saved = search_milliseconds(cheaper) - search_milliseconds(member)
     return math.ceil(more / saved) if saved > 0 else math.inf
+
+
+SECTIONS = (Section(rank=113, make=preparation_sections, needs=("studies",)),)

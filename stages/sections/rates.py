@@ -1,4 +1,4 @@
-"""Rates of searches and their means."""
+"""Rates of searches, their means, and how sentences write numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ ARC_RATE = "G stored arcs/s"
 
 GENERATED_RATE = "GTEPS (generated edges)"
 """Label of a rate that counts the edges of the generator's list, multiple edges and self-loops included."""
+
+
+NO_START = "as no vertex has an edge from which a search could start"
 
 
 def rates(searches: Sequence[dict[str, Any]], unit: str, *, mapped_back: bool = False) -> list[float]:
@@ -42,3 +45,19 @@ def quartile(ordered: Sequence[float], number: int) -> float:
     place = (len(ordered) - 1) * number / 4
     low = int(place)
     return ordered[low] + (place - low) * (ordered[min(low + 1, len(ordered) - 1)] - ordered[low])
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def vertices(number: int) -> str:
+    """Write a number of vertices."""
+    return "1 vertex" if number == 1 else f"{number:,} vertices"
+
+
+def span(values: Sequence[float]) -> str:
+    """Write the first and the last of ascending values, or the one that both are."""
+    least, most = f"{values[0]:.3g}", f"{values[-1]:.3g}"
+    return least if least == most else f"{least} to {most}"

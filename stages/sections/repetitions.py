@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import Axis, Rows, RowSeries, figure
+from gravel.stages.charts import Axis, Rows, RowSeries
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.section import Section, figure, table
 from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -35,20 +36,16 @@ def first_label(label: str) -> tuple[str, int]:
     return (f"{start}]" if "[" in start else start), int(found[1])
 
 
-def measurement_with_repetitions(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
-    """Make the sections of measurements from the median repetition of each, then those of the repetitions."""
-    from gravel.stages.sections.measurement import measurement_sections
-
-    groups = _grouped(members)
-    chosen = typical(members)
+def repetition_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Make the tables and the picture of what was repeated; none where nothing was."""
     # Without a single search there is nothing that could differ.
-    repeated = {label: group for label, group in groups.items() if len(group) > 1 and _times(group)}
-    sections = measurement_sections(chosen, repeated_times(members))
-    if repeated:
-        sections += [_summary(repeated), _every(repeated)]
-        if len(repeated) <= MAX_DRAWN:
-            sections.append(_figure(repeated))
-    return sections
+    repeated = {
+        label: group for label, group in _grouped(members).items() if len(group) > 1 and _times(group)
+    }
+    if not repeated:
+        return []
+    drawn = [_figure(repeated)] if len(repeated) <= MAX_DRAWN else []
+    return [_summary(repeated), _every(repeated), *drawn]
 
 
 def typical(members: Members) -> list[tuple[str, Measurement]]:
@@ -107,27 +104,17 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, An
                 median(speeds) if speeds else None,
             ]
         )
-    return {
-        "kind": "table",
-        "title": "Repeated measurements",
-        "about": (
-            "Each repetition is a separate stage run, which reads the graph and warms up again. "
-            "Its time is the median over its searches. Spread is the slowest minus the fastest "
-            "repetition, and deviation is the median distance from the median. Both are in "
-            "percent of the median. Other tables show the repetition with the median time."
-        ),
-        "columns": [
-            "run",
-            "repetitions",
-            "median ms",
-            "fastest ms",
-            "slowest ms",
-            "spread, %",
-            "deviation, %",
-            f"{EDGE_RATE}, median",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "Repeated measurements",
+        "Each repetition is a separate stage run, which reads the graph and warms up again. "
+        "Its time is the median over its searches. Spread is the slowest minus the fastest "
+        "repetition, and deviation is the median distance from the median. Both are in "
+        "percent of the median. Other tables show the repetition with the median time.",
+        "run | repetitions | median ms | fastest ms | slowest ms | spread, % | deviation, % | "
+        f"{EDGE_RATE}, median",
+        rows,
+        result=280,
+    )
 
 
 def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
@@ -151,22 +138,14 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
                     one.prepare_milliseconds,
                 ]
             )
-    return {
-        "kind": "table",
-        "title": "Every repetition",
-        "about": "The time of a repetition is the median over its searches.",
-        "columns": [
-            "run",
-            "repetition",
-            "median ms",
-            "from the median, %",
-            "fastest search ms",
-            "slowest search ms",
-            f"{EDGE_RATE}, harmonic mean",
-            "preparation ms",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "Every repetition",
+        "The time of a repetition is the median over its searches.",
+        "run | repetition | median ms | from the median, % | fastest search ms | slowest search "
+        f"ms | {EDGE_RATE}, harmonic mean | preparation ms",
+        rows,
+        told_by=("spread of repetitions",),
+    )
 
 
 def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
@@ -206,6 +185,8 @@ def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any
         [panel],
         data,
         alt=f"Spread of {len(data)} repeated runs",
+        result=390,
+        name="spread of repetitions",
     )
 
 
@@ -213,3 +194,6 @@ def _from_median(times: Sequence[float]) -> list[float]:
     """Give each time's distance from the median in per cent."""
     middle = median(times)
     return [100 * (time / middle - 1) if middle else 0.0 for time in times]
+
+
+SECTIONS = (Section(rank=119, make=repetition_sections, kinds=("Measurement",)),)

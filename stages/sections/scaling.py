@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import COLORS, Axis, Curves, Line, figure
+from gravel.stages.charts import COLORS, Axis, Curves, Line
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.section import Section, figure, table
 from gravel.stages.sections.studies import Member, coordinates, is_batched
 
 if TYPE_CHECKING:
@@ -180,6 +181,8 @@ def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
         ],
         {series.name: _told(series) for series in several},
         alt=f"{kind} scaling of {len(several)} runs over {unit}",
+        answer=0 if kind == "Strong" else 10,
+        name="scaling",
     )
 
 
@@ -198,10 +201,66 @@ def _table(kind: str, several: Sequence[Series]) -> dict[str, Any]:
             rows.append(
                 [series.name, workers, one.graph["arcs"], _milliseconds(one), _rate(one), 100 * share]
             )
-    return {
-        "kind": "table",
-        "title": f"Times of {kind.lower()} scaling with {several[0].unit}",
-        "about": "Times are medians over the sources. Efficiency is relative to the fewest workers.",
-        "columns": ["run", several[0].unit, "arcs", "median ms", EDGE_RATE, "efficiency, %"],
-        "rows": rows,
+    return table(
+        f"Times of {kind.lower()} scaling with {several[0].unit}",
+        "Times are medians over the sources. Efficiency is relative to the fewest workers.",
+        ["run", several[0].unit, "arcs", "median ms", EDGE_RATE, "efficiency, %"],
+        rows,
+        result=40 if kind == "Strong" else 50,
+        name="times of scaling",
+    )
+
+
+def busy(one: Measurement) -> list[float]:
+    """Give the milliseconds that each worker searched, by worker; one worker's where none is named."""
+    taken: dict[int, float] = {}
+    for search in one.searches:
+        worker = search.get("worker", 0)
+        taken[worker] = taken.get(worker, 0.0) + search["milliseconds"]
+    return [taken[worker] for worker in sorted(taken)]
+
+
+def worker_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Make a table of runs over workers, beside those of the same graphs on one; none without such runs."""
+    graphs = {
+        one.graph.get("digest") for _, one in members if any("worker" in search for search in one.searches)
     }
+    rows: list[list[Any]] = []
+    for label, one in members:
+        if one.algorithm != "bfs" or not one.searches or one.graph.get("digest") not in graphs:
+            continue
+        taken = busy(one)
+        edges, slowest = sum(search["edges"] for search in one.searches), max(taken)
+        single = rates(one.searches, "edges")
+        rows.append(
+            [
+                label,
+                len(taken),
+                len(one.searches),
+                slowest,
+                edges / slowest / 1e6 if slowest > 0 else None,
+                harmonic_mean(single) if single else None,
+                sum(taken) / len(taken) / slowest if slowest > 0 else None,
+            ]
+        )
+    if not graphs:
+        return []
+    return [
+        table(
+            "Sources over workers",
+            "Each worker held the whole graph and searched from its share of the sources. The "
+            "total rate counts the edges of all searches over the time of the slowest worker. It "
+            "is not the rate of one search. Loading the graph and returning labels are not "
+            "included.",
+            f"run | workers | searches | ms of the slowest worker | {EDGE_RATE} of all | {EDGE_RATE} "
+            "of a search, harmonic mean | evenness",
+            rows,
+            result=130,
+        )
+    ]
+
+
+SECTIONS = (
+    Section(rank=14, make=scaling_sections, needs=("measured",)),
+    Section(rank=120, make=worker_sections, kinds=("Measurement",)),
+)

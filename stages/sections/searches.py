@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, Rule, figure
+from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, Rule
+from gravel.stages.sections.frontiers import frontier_panels
 from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
+from gravel.stages.sections.section import Section, figure, table
 from gravel.stages.sections.studies import short_labels
 
 MAX_ROWS = 20
@@ -18,6 +20,28 @@ WIDE = 10
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
+    from gravel.stages.sections.studies import Study
+
+
+MAX_CURVES = 8
+"""Runs whose searches are drawn and listed one by one: as many as there are colours."""
+
+
+def search_sections(
+    single: Sequence[tuple[str, Measurement]],
+    searched: Sequence[tuple[str, Measurement]],
+    studies: Sequence[Study],
+) -> list[dict[str, Any]]:
+    """Make the pictures and the table of few runs, and the frontiers of each of several graphs."""
+    suite = len(studies) > 1
+    sections = []
+    if len(single) > 1 and not (suite and any(len(study.members) > 1 for study in studies)):
+        sections.append(comparison_figure(single))
+    if searched and len(searched) <= MAX_CURVES:
+        if any(len(one.searches) > 1 and rates(one.searches, "edges") for _, one in searched):
+            sections.append(spread_figure(searched))
+        sections.append(extremes_table(searched))
+    return [*sections, frontier_panels(studies)] if suite else sections
 
 
 def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
@@ -59,6 +83,8 @@ def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, A
         [panel],
         {"run": names, "median_milliseconds": middle, "quartiles": quartiles},
         alt=f"Median time of {len(names)} measured runs",
+        answer=70,
+        told_by=("scaling", "times by order"),
     )
 
 
@@ -101,7 +127,7 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         rules=tuple(rules),
     )
     alt = "Distribution of the traversal rate over searches"
-    return figure("Rate over sources", about, [panel], data, alt=alt)
+    return figure("Rate over sources", about, [panel], data, alt=alt, answer=110)
 
 
 def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
@@ -124,10 +150,12 @@ def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]
                     search["depth"],
                 ]
             )
-    return {
-        "kind": "table",
-        "title": "Fastest, median and slowest search",
-        "about": "Sources have the ids of the input.",
-        "columns": ["run", "search", "source", "ms", "vertices reached", "edges reached", "depth"],
-        "rows": rows,
-    }
+    return table(
+        "Fastest, median and slowest search",
+        "Sources have the ids of the input.",
+        "run | search | source | ms | vertices reached | edges reached | depth",
+        rows,
+    )
+
+
+SECTIONS = (Section(rank=114, make=search_sections, needs=("single", "searched", "studies")),)

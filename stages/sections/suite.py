@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.stages.charts import Axis, Rows, RowSeries, figure
-from gravel.stages.sections.comparison import speedup
+from gravel.stages.charts import Axis, Rows, RowSeries
+from gravel.stages.sections.counted import counting_rule, mean_bytes
 from gravel.stages.sections.ranking import BEST, ONCE, RULE, TIED
 from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.section import Section, figure, table
 from gravel.stages.sections.studies import Member, Study
+
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Measurement
 
 MAX_ROWS = 30
 """Strategies in one panel of the comparison; more are in the table alone."""
@@ -20,6 +24,20 @@ MAX_PANELS = 12
 
 MAX_DOTS = 200
 """Rows of all graphs together in one picture; of many strategies fewer graphs are drawn."""
+
+
+def suite_sections(studies: Sequence[Study]) -> list[dict[str, Any]]:
+    """Make the tables and the picture of several graphs, or of several ways of searching one."""
+    several = any(len(study.members) > 1 for study in studies)
+    suite = len(studies) > 1
+    made = [
+        graphs_table(studies) if suite else None,
+        comparison_panels(studies) if suite and several else None,
+        comparison_table(studies) if several else None,
+        rates_table(studies) if several else None,
+        auto_table(studies),
+    ]
+    return [each for each in made if each is not None]
 
 
 def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
@@ -40,22 +58,13 @@ def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
                 100 * fmean(search["reached"] for search in searches) / graph["vertices"],
             ]
         )
-    return {
-        "kind": "table",
-        "title": "Graphs searched",
-        "about": "Depth is the largest distance from a source, averaged over the sources of a run.",
-        "columns": [
-            "graph",
-            "vertices",
-            "arcs",
-            "mean degree",
-            "direction",
-            "search depth",
-            "deepest",
-            "reached, %",
-        ],
-        "rows": rows,
-    }
+    return table(
+        "Graphs searched",
+        "Depth is the largest distance from a source, averaged over the sources of a run.",
+        "graph | vertices | arcs | mean degree | direction | search depth | deepest | reached, %",
+        rows,
+        name="graphs searched",
+    )
 
 
 def rates_table(studies: Sequence[Study]) -> dict[str, Any]:
@@ -71,13 +80,13 @@ def rates_table(studies: Sequence[Study]) -> dict[str, Any]:
     over = any(speedup(study, member) is not None for study in studies for member in study.members)
     if over:
         about += "; in brackets the time of the sequential search on the CPU over the strategy's, by medians"
-    return {
-        "kind": "table",
-        "title": f"Arc rates{' and speedup over the sequential search' if over else ''}",
-        "about": f"{about}.",
-        "columns": ["graph", *names],
-        "rows": rows,
-    }
+    return table(
+        f"Arc rates{' and speedup over the sequential search' if over else ''}",
+        f"{about}.",
+        ["graph", *names],
+        rows,
+        told_by=("experiments", "every strategy"),
+    )
 
 
 def _rate_cell(study: Study, member: Member | None) -> str | None:
@@ -120,13 +129,13 @@ def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
             )
     if not rows:
         return None
-    return {
-        "kind": "table",
-        "title": "auto against the best",
-        "about": f"By median times. {RULE}",
-        "columns": ["graph", "auto chose", "ms", "least", "least ms", "auto is", "because"],
-        "rows": rows,
-    }
+    return table(
+        "auto against the best",
+        f"By median times. {RULE}",
+        "graph | auto chose | ms | least | least ms | auto is | because",
+        rows,
+        result=70,
+    )
 
 
 def _behind(study: Study, auto: Member, best: Member) -> str:
@@ -165,6 +174,9 @@ def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
         [_dots(study, shown) for study in drawn],
         {study.graph: {member.name: _spread(member) for member in study.members} for study in several},
         alt=f"Times of {len(shown)} strategies on {len(drawn)} graphs",
+        answer=30,
+        name="strategies side by side",
+        told_by=("times by order",),
     )
 
 
@@ -204,3 +216,81 @@ def _dots(study: Study, names: Sequence[str]) -> Rows:
         axis=Axis(label="ms a search", scale="log10"),
         series=(points,),
     )
+
+
+Value = str | float | None
+
+
+def compared(study: Study, member: Member) -> dict[str, Value]:
+    """Set one way of searching a graph beside the others that find the same labels."""
+    one = member.one
+    counted = mean_bytes(one)
+    mean = sum(search["milliseconds"] for search in one.searches) / len(one.searches)
+    return {
+        "standing": study.standing(member).text,
+        "times the least": member.milliseconds / study.best(member).milliseconds,
+        "redundant expansion": _redundancy(one),
+        "counted MB a search": None if counted is None else counted / 1e6,
+        "GB/s of counted bytes": None if counted is None or not mean else counted / mean / 1e6,
+        "over sequential": speedup(study, member),
+    }
+
+
+def comparison_rules(studies: Sequence[Study]) -> str:
+    """Say how to read the columns of `compared`, as far as they hold anything."""
+    members = [member for study in studies for member in study.members]
+    told = [f"The best is among searches for the same labels. {RULE}"]
+    if any(speedup(study, member) is not None for study in studies for member in study.members):
+        told.append("Over sequential: the sequential search's median time over this one's.")
+    if any(_redundancy(member.one) is not None for member in members):
+        told.append(
+            "Redundant expansion is arcs gathered over arcs of the reached vertices, over all searches"
+            + (": below 1 where a bottom-up search left arcs unread" if _is_below(members) else "")
+            + "."
+        )
+    return " ".join([*told, counting_rule([member.one for member in members])]).strip()
+
+
+def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
+    """Make the table of every strategy on every graph."""
+    rows: list[list[Any]] = []
+    columns = ["graph", "strategy", "standing", "median ms"]
+    for study in studies:
+        for member in study.members:
+            beside = compared(study, member)
+            standing = beside.pop("standing")
+            columns = [*columns[:4], *beside]
+            rows.append([study.graph, member.name, standing, member.milliseconds, *beside.values()])
+    return table(
+        "Every strategy on every graph",
+        f"Times are medians over the sources. {comparison_rules(studies)}",
+        columns,
+        rows,
+        result=110,
+        name="every strategy",
+        told_by=("experiments",),
+    )
+
+
+def _is_below(members: Sequence[Member]) -> bool:
+    return any((_redundancy(member.one) or 1) < 1 for member in members)
+
+
+def _redundancy(one: Measurement) -> float | None:
+    pairs = [
+        (search["expanded"], search["expanded"] / search["redundant_expansion"])
+        for search in one.searches
+        if search.get("redundant_expansion")
+    ]
+    return sum(gathered for gathered, _ in pairs) / sum(logical for _, logical in pairs) if pairs else None
+
+
+def speedup(study: Study, member: Member) -> float | None:
+    """Return the sequential search's time over that of another; None for itself, and where there is none."""
+    baseline = study.baseline(member)
+    if baseline is None or member is baseline:
+        return None
+    return baseline.milliseconds / member.milliseconds
+
+
+SECTIONS = (Section(rank=112, make=suite_sections, needs=("studies",)),)

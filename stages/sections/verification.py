@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.sections.section import Section, table
+
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Verification
 
@@ -34,15 +36,15 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[d
         return [_all_passed(rows, _about(members))]
     checks = list(dict.fromkeys(check for _, check, *_ in rows))
     told = {(label, check): verdict for label, check, verdict, *_ in rows}
-    table = {
-        "kind": "table",
-        "title": "Verification",
-        "about": _about(members),
-        "columns": ["run", *(check.replace("_", " ") for check in checks)],
-        "rows": [[label, *(told.get((label, check)) for check in checks)] for label, _ in members],
-    }
+    tables = [
+        table(
+            "Verification",
+            _about(members),
+            ["run", *(check.replace("_", " ") for check in checks)],
+            [[label, *(told.get((label, check)) for check in checks)] for label, _ in members],
+        )
+    ]
     failed = [row for row in rows if row[2] == FAILED]
-    tables = [table]
     if failed:
         tables.append(_listed(DID_NOT_PASS, "", failed))
     if skipped := _not_made(rows):
@@ -66,16 +68,15 @@ def _all_passed(rows: Sequence[Row], about: str) -> dict[str, Any]:
     counts: dict[str, list[Row]] = {}
     for row in rows:
         counts.setdefault(row[1], []).append(row)
-    return {
-        "kind": "table",
-        "title": "Verification",
-        "about": about,
-        "columns": ["check", "result", "runs", "searches", "detail"],
-        "rows": [
+    return table(
+        "Verification",
+        about,
+        "check | result | runs | searches | detail",
+        [
             [check, PASSED, len(alike), sum(row[3] or 0 for row in alike), alike[0][4]]
             for check, alike in counts.items()
         ],
-    }
+    )
 
 
 def _not_made(rows: Sequence[Row]) -> list[Row]:
@@ -103,10 +104,7 @@ def _rows(label: str, one: Verification) -> list[Row]:
 
 
 def _listed(title: str, about: str, rows: Sequence[Row]) -> dict[str, Any]:
-    return {
-        "kind": "table",
-        "title": title,
-        "about": about,
-        "columns": ["run", "check", "result", "searches", "detail"],
-        "rows": [list(row) for row in rows],
-    }
+    return table(title, about, "run | check | result | searches | detail", [list(row) for row in rows])
+
+
+SECTIONS = (Section(rank=170, make=verification_sections, kinds=("Verification",)),)

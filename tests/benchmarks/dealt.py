@@ -18,8 +18,8 @@ import numpy
 from gravel.pipeline.cli import main as gravel
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.sections.dealt import busy
 from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.scaling import busy
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.spreading import LABELS_RATE, plan_spreading, predicted_seconds

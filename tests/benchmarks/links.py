@@ -24,7 +24,7 @@ from gravel.kernels.probes.links import TRANSPORTS
 from gravel.pipeline.cli import main as gravel
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.sections.ranks.links import machine_with
+from gravel.stages.papers.pan2018.link_times import machine_with
 
 WORKFLOW = """
 workflow: links

@@ -145,12 +145,12 @@ def test_workflows(small: Small, tmp_path: Path, tries: Callable[[str], int], se
     dice, tally = random.Random(f"workflows {seed}"), Tally()
     texts = [WORKFLOW.encode()]
     texts += [
-        t for path in sorted(QUICKSTART.parent.glob("*.yaml")) if b"://" not in (t := path.read_bytes())
+        t for path in sorted(QUICKSTART.parent.rglob("*.yaml")) if b"://" not in (t := path.read_bytes())
     ]
     folder = tmp_path / "workflows"
-    folder.mkdir()
-    for path in (*QUICKSTART.parent.glob("*.yaml"), small.folder / "edges.txt", small.folder / "second.txt"):
-        shutil.copy(path, folder)  # what they include and read
+    shutil.copytree(QUICKSTART.parent, folder)  # what they include and read
+    for name in ("edges.txt", "second.txt"):
+        shutil.copy(small.folder / name, folder)
     for _ in range(count(tries, "workflows")):
         text = mutate(dice, dice.choice(texts), YAML_TOKENS)
         (folder / "fuzz.yaml").write_bytes(text)

@@ -10,8 +10,9 @@ import pytest
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ranks import rank
-from gravel.stages.sections.ranks import rank_sections
-from gravel.stages.sections.ranks.host_columns import host_column_sections
+from gravel.stages.sections.findings import Findings
+from gravel.stages.sections.ranks.transports import host_column_sections
+from gravel.stages.sections.registry import make_sections
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
@@ -123,5 +124,5 @@ def test_a_report_tells_what_was_read() -> None:
     assert size == read(measured) / len(measured.searches)
     assert speed == pytest.approx(size / taken / 1e6)
     assert rate > 0
-    assert section in rank_sections(members)
+    assert section in make_sections(Findings(members))
     assert host_column_sections(members[:1]) == []

@@ -13,7 +13,7 @@ from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.graph500 import graph500
 from gravel.stages.graph500_parameters import Graph500Parameters
-from gravel.stages.sections.graph500.rules import told_rules
+from gravel.stages.sections.graph500 import told_rules
 from gravel.stages.stage import Machine
 from tests.emulation import grid_kernels, strict_cupy
 

@@ -10,8 +10,7 @@ import pytest
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.probes.links import measure, peer
 from gravel.stages.errors import StageError
-from gravel.stages.links import links
-from gravel.stages.links_parameters import LinksParameters
+from gravel.stages.papers.pan2018.links import LinksParameters, links
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from tests.emulation import fake_cupy
 from tests.emulation.test_gpu_ranks import Workers

@@ -350,7 +350,7 @@ def test_the_answer_has_the_bytes_of_each_arc() -> None:
     from types import SimpleNamespace
 
     from gravel.stages.counting.metrics import DRAM_READ, DRAM_WRITTEN
-    from gravel.stages.sections.answer.sentences import _counters
+    from gravel.stages.sections.counters import _says
 
     def one(read: float) -> SimpleNamespace:
         totals = {DRAM_READ: read, DRAM_WRITTEN: 100.0}
@@ -358,5 +358,5 @@ def test_the_answer_has_the_bytes_of_each_arc() -> None:
             tool={"name": "ncu", "version": "2025.3"}, totals=totals, searches=[{"arcs": 100}]
         )
 
-    told = _counters([one(400.0), one(150.0)])
+    told = _says([one(400.0), one(150.0)])
     assert told.endswith("of searching, read by ncu 2025.3: 2.5 to 5 bytes of DRAM an arc")

@@ -7,8 +7,9 @@ from dataclasses import replace
 from gravel.stages.artifacts import Measurement
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
+from gravel.stages.sections.findings import Findings
 from gravel.stages.sections.ranking import Entrant, standings
-from gravel.stages.sections.repetitions import measurement_with_repetitions
+from gravel.stages.sections.registry import make_sections
 from tests.stages.measured import searched
 
 
@@ -69,7 +70,7 @@ def repeated(strategy: str, *milliseconds: float) -> dict[str, Measurement]:
 
 def test_a_report_shows_a_tie_of_repeated_runs_as_one() -> None:
     runs = {**repeated("serial", 2.0, 2.2, 2.1), **repeated("top_down", 2.15, 2.0, 2.3)}
-    sections = {each["title"]: each for each in measurement_with_repetitions(list(runs.items()))}
+    sections = {each["title"]: each for each in make_sections(Findings(list(runs.items())))}
     table = sections["Every strategy on every graph"]["rows"]
     assert [row[1:3] for row in table] == [["serial", "tied for best"], ["top_down", "tied for best"]]
 

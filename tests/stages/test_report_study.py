@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 from gravel.stages.artifacts import Graph, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections import sparsity
+from gravel.stages.sections import graphs
+from gravel.stages.sections.graphs import sparsity_sections
 from gravel.stages.sections.scaling import scaling_sections
-from gravel.stages.sections.sparsity import sparsity_sections
 from gravel.stages.sections.studies import short_labels
 from gravel.stages.sections.verification import verification_sections
 from tests.pipeline.report.sample import along, scaling, study
@@ -148,10 +148,10 @@ def test_sparsity_tells_an_order_near_the_diagonal_from_a_random_one():
 def test_rows_with_many_arcs_are_sampled_evenly(monkeypatch: pytest.MonkeyPatch):
     n = 50
     whole = matrix(numpy.repeat(numpy.arange(n), n), numpy.tile(numpy.arange(n), n), n)
-    monkeypatch.setattr(sparsity, "BLOCKS", 5)
-    exact = sparsity._density(whole)
-    monkeypatch.setattr(sparsity, "ARCS_OF_A_BLOCK_ROW", 400)
-    sampled = sparsity._density(whole)
+    monkeypatch.setattr(graphs, "BLOCKS", 5)
+    exact = graphs._density(whole)
+    monkeypatch.setattr(graphs, "ARCS_OF_A_BLOCK_ROW", 400)
+    sampled = graphs._density(whole)
     assert_allclose(exact, 1.0)
     assert_allclose(sampled, 1.0, atol=0.25)
     assert_allclose(sampled.mean(), 1.0)

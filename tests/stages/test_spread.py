@@ -12,7 +12,7 @@ from gravel.stages.artifacts import Graph, Ordering
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.reorder import ReorderParameters, reorder
-from gravel.stages.sections.dealt import dealt_sections
+from gravel.stages.sections.scaling import worker_sections
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal import spread
 from gravel.stages.traversal.parameters import TraverseParameters
@@ -63,8 +63,8 @@ def test_the_rate_of_all_is_told_apart() -> None:
     graph = graph_of("skewed_random")
     _, alone = traverse(PlainContext(), asked(), input=graph)
     _, spread_out = traverse(GangContext(2), asked(sources_over="workers"), input=graph)
-    assert dealt_sections([("one", alone)]) == []
-    (table,) = dealt_sections([("one", alone), ("two", spread_out)])
+    assert worker_sections([("one", alone)]) == []
+    (table,) = worker_sections([("one", alone), ("two", spread_out)])
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     assert [row["workers"] for row in rows] == [1, 2]
     for row, one in zip(rows, (alone, spread_out), strict=True):

@@ -14,7 +14,7 @@ WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
 
 SHIPPED = sorted(
-    {*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "published.yaml"}
+    {*WORKFLOWS.glob("*.yaml"), *WORKFLOWS.glob("papers/*.yaml")} - {WORKFLOWS / "papers" / "published.yaml"}
 )  # figures of papers, for reports
 
 

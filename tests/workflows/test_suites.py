@@ -18,20 +18,27 @@ WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
 SMALL = {
     "suite": {"side": 12, "cube": 5, "scale": 6, "sources": 2},
-    "flex": {"side": 12, "sources": 2},
+    "papers/flex": {"side": 12, "sources": 2},
     "strategies": {"scale": 6, "sources": 2},
     "batches": {"scale": 6, "sources": 5},
     "preparation": {"scale": 6, "sources": 2},
-    "merrill_culling": {"side": 12, "road": "[40, 3]", "cube": 5, "scale": 6, "vertices": 100, "sources": 2},
+    "papers/merrill_culling": {
+        "side": 12,
+        "road": "[40, 3]",
+        "cube": 5,
+        "scale": 6,
+        "vertices": 100,
+        "sources": 2,
+    },
 }
 
 CHOSEN = {
     "suite": {"search": ["serial", "quadratic_warp", "auto"]},
-    "flex": {"search": ["serial", "threads", "config3", "fixed_256"]},
+    "papers/flex": {"search": ["serial", "threads", "config3", "fixed_256"]},
     "strategies": {"strategy": ["serial", "hybrid"]},
     "batches": {},
     "preparation": {"order": ["original", "degree"], "strategy": ["auto"]},
-    "merrill_culling": {"graph": ["grid7", "road", "rmat"]},
+    "papers/merrill_culling": {"graph": ["grid7", "road", "rmat"]},
 }
 
 
@@ -80,7 +87,7 @@ def test_the_suite(cache: Path, tmp_path: Path) -> None:
 
 
 def test_flex(cache: Path) -> None:
-    sections = report("flex", cache)
+    sections = report("papers/flex", cache)
     table = sections["Every strategy on every graph"]
     assert rows(table, "strategy")[:2] == [["serial"], ["top_down (CPU, 4 threads)"]]
     assert len(sections["Not run on this machine"]["rows"]) == 4
@@ -99,7 +106,7 @@ def test_the_four_strategies(cache: Path) -> None:
 
 
 def test_culling(cache: Path) -> None:
-    sections = report("merrill_culling", cache)
+    sections = report("papers/merrill_culling", cache)
     assert len(sections["Not run on this machine"]["rows"]) == 12
     assert "Redundant expansion by culling" not in sections
     assert [one for (one,) in rows(sections["Traversal times and rates"], "strategy")] == ["top_down"] * 3

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.answer.beside import beside_papers, beside_runs
-from gravel.stages.sections.answer.checks import UNCHECKED, subject_of, verdict_of
-from gravel.stages.sections.answer.found import leading, reached
-from gravel.stages.sections.answer.sentences import asked, count, sentence
+from gravel.stages.sections.answer.beside import MAX_NAMED, beside_runs
+from gravel.stages.sections.answer.sentences import asked, sentence
+from gravel.stages.sections.centralities import largest, name_of
+from gravel.stages.sections.findings import Findings
 from gravel.stages.sections.graph500 import graph500_facts
 from gravel.stages.sections.ranks.times import in_turns
-from gravel.stages.sections.repetitions import repeated_times, typical
+from gravel.stages.sections.rates import count
+from gravel.stages.sections.studies import coordinates, is_batched
+from gravel.stages.sections.verification import checked_on
 
-TIMED = ("Measurement", "Probe", "Links", "Counters")
-"""Kinds of artifact that name the machine they were measured on."""
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Centrality, Measurement, Verification
 
 MAX_MEASURES = 6
 """Centralities of which the answer names the first vertices."""
@@ -30,36 +32,29 @@ MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""
 
 
-def answer_section(
-    members: Sequence[tuple[str, Any]],
-    not_run: Mapping[str, str],
-    sections: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """Make the section of the answer from a report's inputs and the other sections.
+def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Make the section of the answer from what a report was given and the other sections.
 
     `verdict` is "passed", "FAILED", "not verified", or empty where nothing was measured.
     """
-    by_kind: dict[str, list[tuple[str, Any]]] = {}
-    for label, one in members:
-        by_kind.setdefault(type(one).__name__, []).append((label, one))
-    every = by_kind.get("Measurement", [])
-    measured = typical(every)
-    verdict, checks = verdict_of(measured, by_kind.get("Verification", []))
+    measured, not_run = findings.measured, findings.not_run
+    verdict, checks = verdict_of(measured, findings.of("Verification"))
+    central = [one for _, one in findings.of("Centrality")]
     facts: list[list[Any]] = []
     if measured:
-        facts.append(["asked", asked(measured, repeated_times(every))])
+        facts.append(["asked", asked(measured, findings.repeated)])
         facts.append(["checked", checks])
         facts += reached(measured[0][1]) if len(measured) == 1 else []
-    elif "Centrality" in by_kind:
-        facts += leading([one for _, one in by_kind["Centrality"]][:MAX_MEASURES])
-    reasons = dict.fromkeys(one.why for _, one in by_kind.get("Counters", []) if one.why)
+    elif central:
+        facts += leading(central[:MAX_MEASURES])
+    reasons = dict.fromkeys(one.why for _, one in findings.of("Counters") if one.why)
     if reasons:
         facts.append(["not read", f"{'; '.join(reasons)}."])
     facts += graph500_facts(measured)
-    machines = sorted({one.hardware for kind in TIMED for _, one in by_kind.get(kind, [])})
+    machines = sorted({one.hardware for _, one in findings.members if hasattr(one, "hardware")})
     if machines:
         facts.append(["machine", "; ".join(machines)])
-    told = [*beside_runs(measured, repeated_times(every), sections), *beside_papers(sections)]
+    told = [*beside_runs(measured, findings.repeated, sections), *_compared(sections)]
     if told:
         facts.append(["compared", " ".join(told)])
     elif len(measured) == 1:
@@ -70,11 +65,18 @@ def answer_section(
         facts.append(["not run", _not_run(not_run)])
     return {
         "kind": "answer",
-        "title": sentence(by_kind, measured, sections) + _ending(verdict, subject_of(measured)),
+        "title": sentence(findings, sections) + _ending(verdict, subject_of(measured)),
         "about": "",
         "verdict": verdict if measured else "",
         "facts": facts,
     }
+
+
+def _compared(sections: Sequence[Mapping[str, Any]]) -> list[str]:
+    """List what sections have to say of how what was measured compares, the first of many."""
+    told = [sentence for each in sections for sentence in each["place"].get("compared", ())]
+    more = len(told) - MAX_NAMED
+    return [*told[:MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]
 
 
 def _ending(verdict: str, subject: str) -> str:
@@ -104,3 +106,117 @@ def _not_run(reasons: Mapping[str, str]) -> str:
     ]
     more = len(several) - MAX_REASONS
     return "; ".join([*told, *([f"and {count(more, 'other reason')}"] if more > 0 else [])]) + "."
+
+
+PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"
+
+
+SEARCHES = ("bfs", "sssp")
+"""Algorithms whose results are those of searches; others label vertices."""
+
+
+def subject_of(measured: Sequence[tuple[str, Measurement]]) -> str:
+    """Name what a verification checks: neither how a file was read nor what was timed is meant."""
+    return "searches" if all(one.algorithm in SEARCHES for _, one in measured) else "labels"
+
+
+def verdict_of(
+    measured: Sequence[tuple[str, Measurement]], verified: Sequence[tuple[str, Verification]]
+) -> tuple[str, str]:
+    """Return the verdict on all measurements together, empty if there are none, and what it rests on."""
+    if not measured:
+        return "", ""
+    failed = [(label, check) for label, one in verified for check in one.checks if not check["passed"]]
+    if failed:
+        label, check = failed[0]
+        more = f", and {len(failed) - 1:,} more" if len(failed) > 1 else ""
+        return FAILED, f"{label}: {check['check']} failed: {check.get('detail', '')}{more}."
+    if not verified:
+        return UNCHECKED, "No verification is among this report's inputs."
+    checked = _count_checked([label for label, _ in measured], [label for label, _ in verified])
+    if checked < len(measured):
+        return UNCHECKED, f"{checked:,} of {len(measured):,} measurements were verified."
+    checks = max(len(one.checks) for _, one in verified)
+    searches = sum(max((check["searches"] for check in one.checks), default=0) for _, one in verified)
+    skipped = sum(len(one.skipped) for _, one in verified)
+    left_out = f"; {skipped:,} did not apply" if skipped else ""
+    what = "search" if measured[0][1].algorithm in SEARCHES else "result"
+    several = "" if searches == 1 else "es" if what == "search" else "s"
+    return PASSED, (
+        f"Passed: {checks} check{'' if checks == 1 else 's'} on {searches:,} {what}{several}, "
+        f"from the graph alone{checked_on([one for _, one in verified])}{left_out}."
+    )
+
+
+def _count_checked(measured: Sequence[str], verified: Sequence[str]) -> int:
+    """Count the measurements with which a verification agrees on all axes that both have."""
+    checks = _by_axes(verified)
+    count = 0
+    for axes, several in _by_axes(measured).items():
+        common = [(axes & others, there) for others, there in checks.items()]
+        known = [(shared, {_values(at, shared) for at in there}) for shared, there in common]
+        count += sum(any(_values(at, shared) in there for shared, there in known) for at in several)
+    return count
+
+
+def _by_axes(labels: Sequence[str]) -> dict[frozenset[str], list[dict[str, str]]]:
+    """Group the coordinates of labels by their axes, of which a report has few different sets."""
+    found: dict[frozenset[str], list[dict[str, str]]] = {}
+    for at in map(coordinates, labels):
+        found.setdefault(frozenset(at), []).append(at)
+    return found
+
+
+def _values(at: Mapping[str, str], axes: frozenset[str]) -> frozenset[tuple[str, str]]:
+    return frozenset((axis, at[axis]) for axis in axes)
+
+
+LEADING = 3
+"""Vertices with the largest values that the answer names for a measure."""
+
+
+def reached(one: Measurement) -> list[list[Any]]:
+    """Say how many vertices the searches of one measurement reached, and how far the farthest is."""
+    vertices = one.graph.get("vertices")
+    if one.algorithm != "bfs" or not one.searches or not vertices or is_batched(one):
+        return []
+    found = sorted(search["reached"] for search in one.searches)
+    depths = sorted(search["depth"] for search in one.searches)
+    share = f" ({100 * found[0] / vertices:.3g} %)" if found[0] == found[-1] else ""
+    return [
+        [
+            "reached",
+            f"{_span(found)} of {vertices:,} vertices{share}; the farthest at distance {_span(depths)}.",
+        ]
+    ]
+
+
+def _span(values: Sequence[int]) -> str:
+    return f"{values[0]:,}" if values[0] == values[-1] else f"{values[0]:,} to {values[-1]:,}"
+
+
+def leading(several: Sequence[Centrality]) -> list[list[Any]]:
+    """Name the vertices with the largest values of each measure; pages put ids in for `{"vertex": i}`."""
+    names = [name_of(one) for one in several]
+    if len(set(names)) < len(names):
+        return []  # of several graphs or orders, which the tables tell apart
+    facts: list[list[Any]] = []
+    for name, one in zip(names, several, strict=True):
+        if one.estimate is not None:
+            facts.append([name, _estimated(one.estimate)])
+            continue
+        text: list[Any] = []
+        for (first, *others), value in largest(one, LEADING):
+            text += [", " if text else "largest at ", {"vertex": first}]
+            for vertex in others:
+                text += [" - ", {"vertex": vertex}]
+            text.append(f" ({value:,.0f})" if value >= 100 else f" ({value:.3g})")
+        if text:
+            facts.append([name, [*text, "."]])
+    return facts
+
+
+def _estimated(estimate: Mapping[str, Any]) -> str:
+    low, high = estimate["low"], estimate["high"]
+    bounds = f"at least {low:.4g}" if high is None else f"{low:.4g} to {high:.4g}"
+    return f"{estimate['value']:.4g} ({bounds} with confidence {estimate['confidence']:g})."

@@ -1,4 +1,4 @@
-"""How what was measured compares: with the other runs of a report, and with published figures."""
+"""How what was measured compares: with the other runs of a report, ties as ties."""
 
 from __future__ import annotations
 
@@ -110,33 +110,3 @@ def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
     more = f"; {len(ordered) - MAX_NAMED} others on fewer" if len(ordered) > MAX_NAMED else ""
     graphs = len({id(study) for study, _ in groups}) == len(groups)
     return [f"Of {len(groups)} {'graphs' if graphs else 'groups that compare'}: {'; '.join(told)}{more}."]
-
-
-def beside_papers(sections: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Give the range of ratios to the values of each printed table, and what papers claim of this."""
-    told = []
-    for section in sections:
-        if section["title"].startswith("Claims of the papers"):
-            told += _claims(section["rows"])
-        if not section["title"].startswith("Beside "):
-            continue
-        ratios = [row[3] for row in section["rows"] if row[3] is not None]
-        if not ratios:
-            continue
-        same = all(row[4] == "the paper's size" for row in section["rows"])
-        least, most = min(ratios), max(ratios)
-        span = f"{least:.3g}" if least == most else f"{least:.3g} to {most:.3g}"
-        paper = section["title"].removeprefix("Beside ")
-        told.append(f"{span} times the values of {paper}{'' if same else ', on other graphs'}.")
-    return [
-        *told[:MAX_NAMED],
-        *([f"And {len(told) - MAX_NAMED} more."] if len(told) > MAX_NAMED else []),
-    ]
-
-
-def _claims(rows: Sequence[Sequence[Any]]) -> list[str]:
-    return [
-        f"{claim}: {number:.3g} in {paper}, {here:.3g} here."
-        for paper, claim, number, here, *_ in rows
-        if isinstance(here, int | float) and isinstance(number, int | float)
-    ]

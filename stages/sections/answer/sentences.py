@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.sections.centralities import name_of
-from gravel.stages.sections.counters import COUNTED, bytes_are, dram_bytes_an_arc
-from gravel.stages.sections.rates import harmonic_mean, rates
+from gravel.stages.sections.findings import Findings
+from gravel.stages.sections.rates import NO_START, count, harmonic_mean, rates, span, vertices
+from gravel.stages.sections.registry import all_sections
 from gravel.stages.sections.studies import coordinates, is_batched
 
 if TYPE_CHECKING:
@@ -22,84 +22,33 @@ MAX_VALUES = 5
 TITLES = {"bfs": "BFS", "sssp": "Shortest paths", "components": "Connected components"}
 
 
-def count(number: int, noun: str) -> str:
-    """Write a number of things."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-NO_START = "as no vertex has an edge from which a search could start"
-
-
-def sentence(
-    by_kind: Mapping[str, Sequence[tuple[str, Any]]],
-    measured: Measured,
-    sections: Sequence[Mapping[str, Any]],
-) -> str:
+def sentence(findings: Findings, sections: Sequence[Mapping[str, Any]]) -> str:
     """Say what was found, without its end."""
+    measured = findings.measured
     if not measured:
-        return _nothing(by_kind)
+        return _nothing(findings)
     scaled = next(
         (each for each in sections if "scaling with" in each["title"] and each["kind"] == "figure"), None
     )
     if scaled is not None:
         return _scaled(scaled)
     if len(measured) == 1:
-        return _one(measured[0][1], by_kind)
+        return _one(measured[0][1], findings)
     return _several(measured)
 
 
-def _nothing(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
-    if "Probe" in by_kind:
-        probes = [one for _, one in by_kind["Probe"]]
-        if not any(one.searches for one in probes):
-            return f"No part of a search was measured, {NO_START}"
-        parts = sum(len(one.parts) for one in probes)
-        if not parts:
-            return "Frontiers of searches counted; nothing was timed"
-        return f"{count(parts, 'part')} of searches timed alone; whole searches were not measured"
-    if "Centrality" in by_kind:
-        return _central([one for _, one in by_kind["Centrality"]])
-    if "Links" in by_kind:
-        links = by_kind["Links"]
-        return f"Messages between {links[0][1].ranks} ranks timed by size; searches were not measured"
-    if "Counters" in by_kind:
-        return _counters([one for _, one in by_kind["Counters"]])
-    graphs = [one for kind in ("Graph", "Ordering", "DistributedGraph") for _, one in by_kind.get(kind, [])]
+def _nothing(findings: Findings) -> str:
+    """Say what a report has without any search."""
+    for section in all_sections():
+        if section.says is not None and (several := findings.of(section.kinds[0])):
+            return section.says([one for _, one in several])
+    graphs = [one for kind in ("Graph", "Ordering", "DistributedGraph") for _, one in findings.of(kind)]
     what = f", of {_graph_text(graphs[0].vertex_count, graphs[0].arc_count)}" if graphs else ""
     return f"Nothing was measured{what}"
 
 
-def _central(several: Sequence[Any]) -> str:
-    *others, last = dict.fromkeys(map(name_of, several))
-    names = f"{', '.join(others)} and {last}" if others else last
-    sizes = sorted({len(one.value) for one in several if one.target is None})
-    if not sizes:
-        of = count(max(len(one.value) for one in several), "edge")
-    else:
-        of = _vertices(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,} vertices"
-    return f"{names[0].upper()}{names[1:]} of {of}"
-
-
-def _counters(several: Sequence[Any]) -> str:
-    read = [one for one in several if one.tool]
-    counted = sum(bytes_are(one) == COUNTED for one in several)
-    if not read:
-        return f"Bytes of {count(counted, 'way')} of searching counted; hardware counters were not read"
-    tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
-    rest = f"; bytes of {counted} more counted" if counted else ""
-    found = sorted(each for each in map(dram_bytes_an_arc, read) if each is not None)
-    figures = f": {_span(found)} bytes of DRAM an arc" if found else ""
-    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{figures}{rest}"
-
-
-def _graph_text(vertices: int, arcs: int) -> str:
-    if not arcs:
-        return f"a graph of {_vertices(vertices)} without edges"
-    return f"a graph of {_vertices(vertices)} and {count(arcs, 'arc')}"
-
-
-def _vertices(number: int) -> str:
-    return "1 vertex" if number == 1 else f"{number:,} vertices"
+def _graph_text(size: int, arcs: int) -> str:
+    return f"a graph of {vertices(size)} " + (f"and {count(arcs, 'arc')}" if arcs else "without edges")
 
 
 def _rate(one: Measurement) -> str:
@@ -115,33 +64,31 @@ def _rate(one: Measurement) -> str:
     return "no rate, as there is no edge"
 
 
-def _one(one: Measurement, by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
+def _one(one: Measurement, findings: Findings) -> str:
     if not one.searches:
         why = f", {NO_START}" if one.graph and not one.graph["arcs"] else ""
         return f"{_title(one)}: no search was made{why}"
     time = median(search["milliseconds"] for search in one.searches)
-    size = _vertices(one.graph["vertices"]) if one.graph else "a graph of unknown size"
+    size = vertices(one.graph["vertices"]) if one.graph else "a graph of unknown size"
     if one.algorithm == "bfs":
         sources = len({search["source"] for search in one.searches})
         together = " searched together" if is_batched(one) else ""
         share = " a source (its share of a batch)" if together else ""
         start = f"BFS from {count(sources, 'source')}{together} over {size}"
         return f"{start}: median {time:.3g} ms{share}, {_rate(one)}"
-    found = _components(by_kind)
+    found = _components(findings)
     return f"{_title(one)} of {size}: {found}median {time:.3g} ms, {_rate(one)}"
 
 
-def _components(by_kind: Mapping[str, Sequence[tuple[str, Any]]]) -> str:
+def _components(findings: Findings) -> str:
     import numpy
 
-    labels = next(
-        (one.component for _, one in by_kind.get("Traversal", []) if one.component is not None), None
-    )
+    labels = next((one.component for _, one in findings.of("Traversal") if one.component is not None), None)
     if labels is None or not len(labels):
         return ""
     sizes = numpy.bincount(numpy.asarray(labels).astype(numpy.int64))
     number = int((sizes > 0).sum())
-    return f"{count(number, 'component')}, the largest of {_vertices(int(sizes.max()))}; "
+    return f"{count(number, 'component')}, the largest of {vertices(int(sizes.max()))}; "
 
 
 def _title(one: Measurement) -> str:
@@ -155,7 +102,7 @@ def _several(measured: Measured) -> str:
     algorithms = " and ".join(dict.fromkeys(_title(one) for one in made))
     graphs = {one.graph.get("digest", label): one.graph for label, one in measured if one.graph}
     sizes = sorted(graph["vertices"] for graph in graphs.values())
-    where = _vertices(sizes[0]) if sizes else "a graph of unknown size"
+    where = vertices(sizes[0]) if sizes else "a graph of unknown size"
     if sizes and sizes[0] != sizes[-1]:
         where = f"{sizes[0]:,} to {sizes[-1]:,} vertices"
     if len(graphs) > 1:
@@ -164,13 +111,8 @@ def _several(measured: Measured) -> str:
     speeds = sorted(harmonic_mean(each) for one in made if (each := rates(one.searches, "edges")))
     rate = "no rate, as no search reaches an edge"
     if speeds:
-        rate = f"{_span(speeds)} GTEPS (harmonic means, distinct edges)"
-    return f"{algorithms} in {len(made):,} ways over {where}: medians of {_span(times)} ms, {rate}"
-
-
-def _span(values: Sequence[float]) -> str:
-    least, most = f"{values[0]:.3g}", f"{values[-1]:.3g}"
-    return least if least == most else f"{least} to {most}"
+        rate = f"{span(speeds)} GTEPS (harmonic means, distinct edges)"
+    return f"{algorithms} in {len(made):,} ways over {where}: medians of {span(times)} ms, {rate}"
 
 
 def _scaled(section: Mapping[str, Any]) -> str:
@@ -181,7 +123,7 @@ def _scaled(section: Mapping[str, Any]) -> str:
     times = [(each["median_milliseconds"][0], each["median_milliseconds"][-1]) for each in series]
     first, last = min(each[unit][0] for each in series), max(each[unit][-1] for each in series)
     told = f"{times[0][0]:.3g} ms with {first}, {times[0][1]:.3g} ms with {last}" if len(series) == 1 else ""
-    return f"{kind} scaling over {first} to {last} {unit}: {_span(ends)} % of the ideal at {last}" + (
+    return f"{kind} scaling over {first} to {last} {unit}: {span(ends)} % of the ideal at {last}" + (
         f" (median {told})" if told else f" in {len(series)} ways"
     )
 

@@ -15,11 +15,11 @@ from gravel.stages.charts import (
     RowSeries,
     Span,
     bands,
-    figure,
     thinned,
 )
-from gravel.stages.sections.long_searches import level_table
+from gravel.stages.sections.frontiers import level_table
 from gravel.stages.sections.ranks.splits import run_names
+from gravel.stages.sections.section import Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
@@ -95,8 +95,6 @@ def ranks_of(one: Measurement) -> int | None:
 
 def times_sections(runs: Runs) -> list[dict[str, Any]]:
     """Make the table of all runs over ranks, and the pictures of their parts and levels."""
-    if not runs:
-        return []
     sections = [_table(runs)]
     if 1 < len(runs) <= MAX_BARS:
         sections.append(_bars(runs))
@@ -126,31 +124,28 @@ def _table(runs: Runs) -> dict[str, Any]:
                 mean(sum(1 for ways in each["backward"] if ways) for each in told),
             ]
         )
-    return {
-        "kind": "table",
-        "title": "Searches over ranks",
-        "about": (
-            "Parts are those of the slowest rank in each level, added up, as medians over the "
-            "sources. They overlap and may add up to more than the search. "
-            + (
-                "If ranks took turns in one process, reduction and exchange include the other ranks' "
-                "computation. "
-                if any(in_turns(one) for _, one in runs)
-                else ""
-            )
-            + (
-                "Local exchange is that within a group of ranks, remote that between groups. "
-                if names is APART
-                else ""
-            )
-            + "Bytes are what all ranks send, as means."
-            + (
-                " For GPUs that read each other's memory, they are the bytes that were read."
-                if any(one.backend == "cuda" for _, one in runs)
-                else ""
-            )
+    return table(
+        "Searches over ranks",
+        "Parts are those of the slowest rank in each level, added up, as medians over the "
+        "sources. They overlap and may add up to more than the search. "
+        + (
+            "If ranks took turns in one process, reduction and exchange include the other ranks' "
+            "computation. "
+            if any(in_turns(one) for _, one in runs)
+            else ""
+        )
+        + (
+            "Local exchange is that within a group of ranks, remote that between groups. "
+            if names is APART
+            else ""
+        )
+        + "Bytes are what all ranks send, as means."
+        + (
+            " For GPUs that read each other's memory, they are the bytes that were read."
+            if any(one.backend == "cuda" for _, one in runs)
+            else ""
         ),
-        "columns": [
+        [
             "run",
             "ranks",
             "threshold",
@@ -164,8 +159,9 @@ def _table(runs: Runs) -> dict[str, Any]:
             "levels",
             "levels with a backward visit",
         ],
-        "rows": rows,
-    }
+        rows,
+        result=140,
+    )
 
 
 def _bars(runs: Runs) -> dict[str, Any]:
@@ -200,6 +196,7 @@ def _bars(runs: Runs) -> dict[str, Any]:
         [panel],
         {"run": names, "whole": whole, **{name: [each[name] for each in parts] for name in titles}},
         alt=f"Computation, reduction and exchange of {len(names)} runs over ranks",
+        result=370,
     )
 
 
@@ -262,3 +259,6 @@ def _panel(run: str, levels: Mapping[str, Any]) -> Curves:
         spans=tuple(spans),
         stacked=short,
     )
+
+
+SECTIONS = (Section(rank=83, make=times_sections, needs=("over_ranks",)),)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.sections.ranks.times import PARTS, Runs, options, ranks_of, typical_search
+from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.section import Section, table
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement
@@ -55,25 +57,22 @@ def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> dict[str, An
         f"{name} {median(search['milliseconds'] for search in one.searches):.3f} ms"
         for name, one in found.items()
     )
-    return {
-        "kind": "table",
-        "title": f"{' against '.join(found)}, level by level: {ranks} ranks, {vertices:,} vertices",
-        "about": (
-            f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians over "
-            f"all sources: {medians}. Times are those of the slowest rank in milliseconds, and may overlap. "
-            + (
-                "Over peers the reduction holds arrivals and labels too, and the exchange waits for others."
-                if "peer" in found
-                else ""
-            )
+    return table(
+        f"{' against '.join(found)}, level by level: {ranks} ranks, {vertices:,} vertices",
+        f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians over "
+        f"all sources: {medians}. Times are those of the slowest rank in milliseconds, and may overlap. "
+        + (
+            "Over peers the reduction holds arrivals and labels too, and the exchange waits for others."
+            if "peer" in found
+            else ""
         ),
-        "columns": [
+        [
             "level",
             "frontier",
             *(f"{name} {title}" for name in searches for title in PARTS.values()),
         ],
-        "rows": rows,
-    }
+        rows,
+    )
 
 
 def _of_source(one: Measurement, source: int) -> Mapping[str, Any]:
@@ -82,3 +81,45 @@ def _of_source(one: Measurement, source: int) -> Mapping[str, Any]:
         (search for search in one.searches if search["source"] == source), typical_search(one)
     )
     return found
+
+
+def host_column_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+    """Make a table of the runs over ranks that read columns out of host memory; none where none did."""
+    rows = [
+        _host_row(label, one)
+        for label, one in members
+        if one.strategy == "partition" and one.searches and all("link_bytes" in each for each in one.searches)
+    ]
+    if not rows:
+        return []
+    return [
+        table(
+            "Ranks with columns in host memory",
+            "Means over the sources. Bytes over the links are the 32-byte sectors that warps of "
+            "all GPUs requested. GB/s are all these bytes over the time of all searches.",
+            f"run | ranks | placement | ms | {EDGE_RATE} | bytes over the links | GB/s",
+            rows,
+            result=180,
+        )
+    ]
+
+
+def _host_row(label: str, one: Measurement) -> list[Any]:
+    read = [search["link_bytes"] for search in one.searches]
+    taken = [search["milliseconds"] for search in one.searches]
+    found = rates(one.searches, "edges")
+    return [
+        label,
+        one.graph.get("partition", {}).get("ranks"),
+        one.asked.get("placement"),
+        mean(taken),
+        harmonic_mean(found) if found else None,
+        mean(read),
+        sum(read) / sum(taken) / 1e6 if sum(taken) else None,
+    ]
+
+
+SECTIONS = (
+    Section(rank=84, make=transport_sections, needs=("over_ranks",)),
+    Section(rank=84, make=host_column_sections, needs=("measured",)),
+)

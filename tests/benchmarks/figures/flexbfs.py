@@ -8,7 +8,7 @@ from tests.benchmarks.figures.model import Claim, Figure, Paper, Reports, Run, b
 
 TIMES = "summary › Traversal times and rates › median ms"
 
-RUNS = (Run("flex", "flex", sets(side=12, sources=2), sets(side=1000, sources=4), 20),)
+RUNS = (Run("flex", "papers/flex", sets(side=12, sources=2), sets(side=1000, sources=4), 20),)
 
 
 def _ratio(reports: Reports, slower: str, faster: str, graph: str) -> float:

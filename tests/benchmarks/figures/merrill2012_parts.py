@@ -14,15 +14,15 @@ SMALL_PARTS = sets(side=12, cube=5, scale=6, vertices=100)
 PAPER_PARTS = sets(side=500, cube=80, scale=19, vertices=500000, sources=4)
 
 PARTS_RUNS = (
-    Run("gather", "merrill_gather", SMALL_PARTS, PAPER_PARTS, 55),
+    Run("gather", "papers/merrill_gather", SMALL_PARTS, PAPER_PARTS, 55),
     Run(
         "culling",
-        "merrill_culling",
+        "papers/merrill_culling",
         sets(side=12, cube=5, scale=6, vertices=100, sources=2),
         sets(side=1000, cube=100, scale=20, vertices=1000000, sources=4),
         40,
     ),
-    Run("lookup", "merrill_lookup", SMALL_PARTS, PAPER_PARTS, 40),
+    Run("lookup", "papers/merrill_lookup", SMALL_PARTS, PAPER_PARTS, 40),
 )
 
 PARTS_TABLE = "Parts of a search alone"

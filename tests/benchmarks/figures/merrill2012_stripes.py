@@ -12,7 +12,7 @@ ONE_GPU = "several GPUs"
 STRIPES_RUNS = (
     Run(
         "stripes",
-        "merrill_striped",
+        "papers/merrill_striped",
         sets(side=8, cube=4, scale=6, sizes="[100, 200]", degrees="[8, 64]", sources=1),
         sets(
             side=100,

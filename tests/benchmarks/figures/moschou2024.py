@@ -16,7 +16,7 @@ WHERE = tuple(
 RUNS = (
     Run(
         "moschou",
-        "moschou_tables",
+        "papers/moschou_tables",
         (*sets(vertices=600, sources=1), *WHERE),
         (*sets(vertices=500000, placements="[pinned]", sources=2), *WHERE),
         45,

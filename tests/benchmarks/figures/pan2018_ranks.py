@@ -10,14 +10,14 @@ SEVERAL = "several GPUs"
 SCALING_RUNS = (
     Run(
         "options",
-        "delegates_paper",
+        "papers/delegates_paper",
         sets(scale=7, sources=3),
         sets(scale=21, sources=32, backend="cuda"),
         50,
     ),
     Run(
         "scaling",
-        "delegates_scaling",
+        "papers/delegates_scaling",
         sets(
             weak="[{scale: 6, ranks: 1}, {scale: 7, ranks: 2}, {scale: 8, ranks: 4}]",
             strong="[{scale: 8, ranks: 1}, {scale: 8, ranks: 2}, {scale: 8, ranks: 4}]",

@@ -29,7 +29,7 @@ def _friends(vertices: int) -> str:
 THRESHOLD_RUNS = (
     Run(
         "thresholds",
-        "delegates_thresholds",
+        "papers/delegates_thresholds",
         sets(graphs=_kron(7, 8), thresholds="[8, 64]", ranks=RANKS, sources=1),
         sets(
             graphs=_kron(18, 20, 21),
@@ -42,7 +42,7 @@ THRESHOLD_RUNS = (
     ),
     Run(
         "friends",
-        "delegates_thresholds",
+        "papers/delegates_thresholds",
         sets(graphs=_friends(300), thresholds="[8, 16]", ranks=RANKS, sources=1),
         sets(
             graphs=_friends(1000000), thresholds="[16, 32, 64, 128]", ranks=RANKS, sources=8, backend="cuda"

@@ -8,7 +8,7 @@ from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 
 SETTINGS: dict[str, Any] = {"claim": "racing", "tiles": "runs", "blocks": 14}
-"""As in workflows/merrill_culling.yaml."""
+"""As in workflows/papers/merrill_culling.yaml."""
 
 CULLINGS = {
     "off": {"warp_culling": False, "history_culling": False},

@@ -18,7 +18,10 @@ WORKFLOWS = Path(__file__).resolve().parents[3] / "workflows"
 
 @pytest.mark.parametrize(
     "path",
-    sorted({*WORKFLOWS.glob("*.yaml")} - {WORKFLOWS / "published.yaml"}),
+    sorted(
+        {*WORKFLOWS.glob("*.yaml"), *WORKFLOWS.glob("papers/*.yaml")}
+        - {WORKFLOWS / "papers" / "published.yaml"}
+    ),
     ids=lambda path: path.stem,
 )
 def test_every_workflow_that_comes_along_can_be_planned(path: Path) -> None:
@@ -107,7 +110,7 @@ def test_the_home_of_nobody_is_a_name_like_any_other(tmp_path: Path) -> None:
 
 def test_another_yaml_file_is_no_workflow() -> None:
     with pytest.raises(WorkflowError) as caught:
-        load_workflow(WORKFLOWS / "published.yaml")
+        load_workflow(WORKFLOWS / "papers" / "published.yaml")
     (problem,) = caught.value.problems
     assert problem.message == "this is no workflow: it has papers, tables, claims"
     assert "begins with `stages:`" in (problem.hint or "")

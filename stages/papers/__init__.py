@@ -1,0 +1,1 @@
+"""What serves the reproduction of one paper alone; gravel runs without this folder."""

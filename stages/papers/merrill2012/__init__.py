@@ -1,0 +1,35 @@
+"""Merrill, Garland, Grimshaw: PPoPP 2012 and TOPC 2015."""
+
+from gravel.stages.presets import Preset, Setting
+
+PRESETS = (
+    Preset(
+        "merrill2012",
+        "traverse",
+        "Merrill, Garland, Grimshaw, PPoPP 2012",
+        (
+            Setting("strategy", ("hybrid", "two_phase", "contract_expand", "expand_contract"), "section 5"),
+            Setting("tuning.claim", ("racing",), "section 4.2: no atomic operations"),
+            Setting("tuning.warp_culling", (True,), "section 4.2"),
+            Setting("tuning.history_culling", (True,), "section 4.2"),
+            Setting("tuning.gather", ("scan_warp_cta",), "section 4.1"),
+            Setting("tuning.tiles", ("runs", "stealing"), "section 4.1: both ways of scheduling"),
+            Setting("tuning.crowd", (1.0,), "section 5.4: resident threads", {"strategy": ("hybrid",)}),
+            Setting("sources", ({"random": 100},), "section 5.5", strict=False),
+            Setting("tuning.block"),
+            Setting("tuning.blocks"),
+            Setting("tuning.least"),
+        ),
+    ),
+    Preset(
+        "topc2015",
+        "traverse",
+        "Merrill, Garland, Grimshaw, TOPC 2015",
+        (
+            Setting("strategy", ("quadratic", "linear_queue"), "algorithms 2 and 3"),
+            Setting("tuning.mapping", ("thread",), "algorithm 2", {"strategy": ("quadratic",)}),
+            Setting("sources", ({"random": 100},), "as PPoPP 2012", strict=False),
+            Setting("tuning.block"),
+        ),
+    ),
+)

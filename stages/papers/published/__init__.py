@@ -1,0 +1,1 @@
+"""Figures that papers print, read from a file such as `published.yaml`, beside measured ones."""

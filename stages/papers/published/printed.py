@@ -1,0 +1,193 @@
+"""Tables with the rows and columns that a paper prints: its value, its way measured here, and gravel's own.
+
+A line is a row of the paper on one graph with its rows in one place. What was left out because it needs a GPU
+is said in its cell, and nothing stands in for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.papers.published.experiments import graph_size
+from gravel.stages.papers.published.model import CONVENTIONS
+from gravel.stages.sections.section import table
+from gravel.stages.sections.studies import coordinates
+
+if TYPE_CHECKING:
+    from gravel.stages.papers.published.experiments import Experiment
+    from gravel.stages.papers.published.model import Published, Row, Table
+
+NOT_RUN = "not run: needs a GPU"
+NEEDS_GPU = "needs a GPU"
+"""How a reason begins for which something was not run on a CPU."""
+
+PAPER, HERE, OURS = "paper", "its way here", "gravel's"
+"""What stands in a column of the paper: its number, its way measured here, and gravel's own way."""
+
+Cells = dict[tuple[str, str, str], Any]
+"""Values by row, column, and one of the three."""
+
+
+def printed_tables(
+    published: Published,
+    measured: Sequence[Experiment],
+    not_run: Mapping[str, str],
+    verified: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """Make a section of each table that is shown as it is printed and that any experiment compares with.
+
+    `not_run` are reasons by the label of what was not run; `verified` the verdict by a measurement's label.
+    """
+    lost = [coordinates(key) for key, reason in not_run.items() if reason.startswith(NEEDS_GPU)]
+    made = [
+        _section(published, printed, measured, lost, verified)
+        for printed in published.tables
+        if printed.printed
+    ]
+    return [section for section in made if section["rows"]]
+
+
+def _section(
+    published: Published,
+    printed: Table,
+    measured: Sequence[Experiment],
+    lost: Sequence[Mapping[str, str]],
+    verified: Mapping[str, str],
+) -> dict[str, Any]:
+    columns = list(dict.fromkeys(str(row.column) for row in printed.rows))
+    lines: list[list[Any]] = []
+    for place in _places(printed, measured):
+        there = [one for one in measured if _place(one) == place]
+        cells, used = _cells(printed, there, lost, place)
+        for name in dict.fromkeys(row.row for row in printed.rows):
+            values = [cells.get((name, column, which)) for column in columns for which in (PAPER, HERE, OURS)]
+            mine = [(row, one) for row, one in used if row.row == name]
+            sizes = sorted({graph_size(row, one) for row, one in mine})
+            checked = _verdict({verified.get(one.label) for _, one in mine})
+            lines.append([*place, name, *values, *_best(printed, cells, name), "; ".join(sizes), checked])
+    units = {CONVENTIONS[printed.convention_of(row)] for row in printed.rows}
+    best = [f"best, {which}" for which in (PAPER, HERE, OURS)] if printed.baseline else []
+    return table(
+        f"Printed in {printed.paper}: {printed.table}",
+        f"{published.papers[printed.paper]}; measured there on {printed.machine}. Each value as the paper "
+        f"prints it ({PAPER}), by the paper's way measured here ({HERE}), and by gravel's own ({OURS}); "
+        f"all count {' or '.join(sorted(units))}.",
+        [
+            "graph",
+            "placement",
+            "row",
+            *(f"{column}, {which}" for column in columns for which in (PAPER, HERE, OURS)),
+            *best,
+            "size",
+            "verified",
+        ],
+        lines,
+        result=20,
+    )
+
+
+def _place(one: Experiment) -> tuple[str, str]:
+    return one.facts.get("graph", "one graph"), one.facts["placement"]
+
+
+def _places(printed: Table, measured: Sequence[Experiment]) -> list[tuple[str, str]]:
+    """List graphs and placements of which any cell was measured."""
+    found = [
+        _place(one)
+        for one in measured
+        if any(one.fits(printed.match, row.match) or _is_ours(printed, row, one) for row in _timed(printed))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _timed(printed: Table) -> list[Row]:
+    """Return the rows that name experiments; those of a speedup name other rows."""
+    return [row for row in printed.rows if row.over is None]
+
+
+def _is_ours(printed: Table, row: Row, one: Experiment) -> bool:
+    return bool(row.ours) and one.fits(printed.ours, row.ours)
+
+
+def _cells(
+    printed: Table, measured: Sequence[Experiment], lost: Sequence[Mapping[str, str]], place: tuple[str, str]
+) -> tuple[Cells, list[tuple[Row, Experiment]]]:
+    """Fill in all values of one graph and placement; returns also the experiments that they are of."""
+    cells: Cells = {}
+    used: list[tuple[Row, Experiment]] = []
+    times: Cells = {}
+    for row in _timed(printed):
+        key, convention = (row.row, str(row.column)), printed.convention_of(row)
+        cells[*key, PAPER] = row.value
+        for which, fitting in (
+            (HERE, [one for one in measured if one.fits(printed.match, row.match)]),
+            (OURS, [one for one in measured if _is_ours(printed, row, one)]),
+        ):
+            if fitting:
+                cells[*key, which] = fitting[0].value(convention)
+                times.setdefault((row.row, "", which), fitting[0].milliseconds)
+                used.append((row, fitting[0]))
+            elif which == HERE and any(_was_lost(at, place, printed, row) for at in lost):
+                cells[*key, which] = NOT_RUN
+    for row in printed.rows:
+        if row.over is None:
+            continue
+        cells[row.row, str(row.column), PAPER] = row.value
+        for which in (HERE, OURS):
+            mine, base = times.get((row.row, "", which)), times.get((row.over, "", which))
+            if mine and base:
+                cells[row.row, str(row.column), which] = base / mine
+            elif cells.get((row.row, _time_column(printed, row), which)) == NOT_RUN:
+                cells[row.row, str(row.column), which] = NOT_RUN
+    return cells, used
+
+
+def _time_column(printed: Table, speedup: Row) -> str:
+    return next((str(row.column) for row in _timed(printed) if row.row == speedup.row), "")
+
+
+def _was_lost(at: Mapping[str, str], place: tuple[str, str], printed: Table, row: Row) -> bool:
+    """Whether something that was not run has nothing that a row does not ask for, as far as its axes say."""
+    wanted = {**printed.match, **row.match}
+    if at.get("graph", place[0]) != place[0]:
+        return False
+    return bool(at) and all(
+        at[name].casefold() in {str(value).casefold() for value in values}
+        for name, values in wanted.items()
+        if name in at
+    )
+
+
+def _best(printed: Table, cells: Cells, name: str) -> list[str | None]:
+    """Name the best column of a row, with its change against the baseline, as the paper does.
+
+    Where the baseline is best, the change is that of the next best against it.
+    """
+    if printed.baseline is None:
+        return []
+    told: list[str | None] = []
+    for which in (PAPER, HERE, OURS):
+        values = {
+            column: value
+            for (row, column, kind), value in cells.items()
+            if row == name and kind == which and isinstance(value, int | float)
+        }
+        first = values.pop(printed.baseline, None)
+        if not values or not first:
+            told.append(None)
+            continue
+        other = min(values, key=values.__getitem__)
+        best = other if values[other] < first else printed.baseline
+        told.append(f"{best} ({100 * (values[other] / first - 1):+.0f} %)")
+    return told
+
+
+def _verdict(checked: set[str | None]) -> str | None:
+    """Say whether all experiments of a line passed, and how far; nothing where not all were verified."""
+    known = {each for each in checked if each is not None}
+    if "FAILED" in known:
+        return "FAILED"
+    if not known or None in checked:
+        return None
+    return "; ".join(["passed", *sorted(each.removeprefix("passed, ") for each in known - {"passed"})])

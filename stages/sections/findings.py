@@ -1,0 +1,86 @@
+"""What a report was given, and what several of its sections need of that, found once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gravel.stages.sections.cells import Cell, cells
+from gravel.stages.sections.ranks.splits import SplitGraph, splits_of
+from gravel.stages.sections.repetitions import repeated_times, typical
+from gravel.stages.sections.studies import Study, is_batched, studies
+
+if TYPE_CHECKING:
+    from gravel.stages.artifacts import Links, Measurement
+
+Measured = list[tuple[str, "Measurement"]]
+"""Measurements with their labels."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The labelled artifacts of a report, what its parameters say, and what follows from them."""
+
+    members: Sequence[tuple[str, Any]]
+    graphs: Mapping[str, str] = field(default_factory=dict)
+    """The id of a graph by the label of an artifact."""
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    """Reasons by the label of what this machine could not run."""
+    published: str | None = None
+    """A file with figures that papers print."""
+    predict: bool = False
+    """Whether to predict what machines take that were not measured."""
+
+    def of(self, *kinds: str) -> list[tuple[str, Any]]:
+        """List the artifacts of some kinds, in the order of the inputs; without kinds all."""
+        return [(label, one) for label, one in self.members if not kinds or type(one).__name__ in kinds]
+
+    @cached_property
+    def measured(self) -> Measured:
+        """The measurements, of each that was repeated the repetition with the median time."""
+        return typical(self.of("Measurement"))
+
+    @cached_property
+    def repeated(self) -> dict[str, list[float]]:
+        """The median times of all repetitions, by the label of the first."""
+        return repeated_times(self.of("Measurement"))
+
+    @cached_property
+    def single(self) -> Measured:
+        """Those of `measured` whose searches ran one by one."""
+        return [(label, one) for label, one in self.measured if not is_batched(one)]
+
+    @cached_property
+    def searched(self) -> Measured:
+        """Those of `single` that are searches by levels, and made any."""
+        return [(label, one) for label, one in self.single if one.algorithm == "bfs" and one.searches]
+
+    @cached_property
+    def studies(self) -> list[Study]:
+        """The single searches by the graph that they searched."""
+        return studies(self.single, self.repeated)
+
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """The cells of a study of orders and layouts; none unless something of these varies."""
+        return cells([*self.of("Ordering", "CompressedGraph", "Verification"), *self.measured])
+
+    @cached_property
+    def over_ranks(self) -> Measured:
+        """Those of `measured` whose searches say what ranks did."""
+        return [(label, one) for label, one in self.measured if any("ranks" in each for each in one.searches)]
+
+    @cached_property
+    def splits(self) -> list[SplitGraph]:
+        """The graphs that were split over ranks; none in a study of something else, which is over ranks."""
+        partitions = self.of("Partition")
+        runs = [(label, one) for label, one in self.over_ranks if "partition" in one.graph]
+        graphs = splits_of([*partitions, *runs])
+        return graphs if partitions or sum(len(graph.splits) for graph in graphs) > 1 else []
+
+    @cached_property
+    def links(self) -> list[tuple[str, Links]]:
+        """The links between ranks that were measured."""
+        return self.of("Links")

@@ -1,0 +1,81 @@
+"""What a section of a report declares: what it needs, and where a page shows what it makes.
+
+A file of this folder that ends in `SECTIONS = (Section(...),)` is on the page; nothing else names it. Its
+functions make tables and figures as plain data: `{"kind": "table", "title", "about", "columns", "rows"}` and
+`{"kind": "figure", "title", "about", "chart", "data"}`, whose chart is one of `gravel.stages.charts` as JSON.
+A cell is a string, a number, None, or `{"vertex": i}`, which whoever shows it replaces by the id that the
+input file uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+from gravel.stages import charts
+
+Made = dict[str, Any]
+"""A table or a figure."""
+
+
+class Place(TypedDict, total=False):
+    """Where a page shows a table or a figure; one that says nothing is a detail, in the order of sections."""
+
+    result: int
+    """Its rank among the results."""
+    answer: int
+    """A figure's rank among those of which the first that a report has stands beside the answer."""
+    name: str
+    """What the places of others call it by."""
+    told_by: tuple[str, ...]
+    """Names of others that say the same: where a report has one, this is left to `report.json`."""
+    summed_up_by: tuple[str, ...]
+    """Names of others whose figures this tells further: where a report has one, this is a detail."""
+    compared: tuple[str, ...]
+    """Sentences for the answer: how what was measured compares."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section.
+
+    `make` gets the artifacts of `kinds`, each with its label, then the findings that `needs` names; see
+    `Findings`. It is called where a report has an artifact of these kinds, or, without kinds, the first
+    thing that it needs.
+    """
+
+    rank: int
+    """Its place among the sections of a report, in which details stand."""
+    make: Callable[..., list[Made]]
+    kinds: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    says: Callable[[Sequence[Any]], str] | None = None
+    """Makes the answer of a report that has artifacts of the first kind, and no search was measured."""
+
+
+def table(
+    title: str,
+    about: str,
+    columns: str | Iterable[str],
+    rows: Iterable[Iterable[Any]],
+    **place: Unpack[Place],
+) -> Made:
+    """Make a table; `columns` are their names, or a text that has them between bars, such as "run | ms"."""
+    names = columns.split(" | ") if isinstance(columns, str) else list(columns)
+    found = {"kind": "table", "title": title, "about": about, "columns": names}
+    return {**found, "rows": [list(row) for row in rows], "place": place}
+
+
+def figure(
+    title: str,
+    about: str,
+    panels: Sequence[charts.Panel],
+    data: Any,
+    *,
+    alt: str,
+    columns: int = 3,
+    **place: Unpack[Place],
+) -> Made:
+    """Make a figure with its place; the rest as `gravel.stages.charts.figure` has it."""
+    return {**charts.figure(title, about, panels, data, alt=alt, columns=columns), "place": place}
