@@ -47,16 +47,16 @@ def cut(messages: list[Message], most_bytes: int) -> list[Message]:
 
 
 def rounds(messages: list[Message]) -> list[list[Message]]:
-    """Deal messages to rounds of at most so many to or from one rank; both ends of a message agree on it."""
-    dealt: list[list[Message]] = []
+    """Assign messages to rounds, at most so many of one rank to each; both ends of a message agree on it."""
+    assigned: list[list[Message]] = []
     before = Counter[int]()
     for other, array in messages:
         number = before[other] // MOST_AT_ONCE
         before[other] += 1
-        if number == len(dealt):
-            dealt.append([])
-        dealt[number].append((other, array))
-    return dealt
+        if number == len(assigned):
+            assigned.append([])
+        assigned[number].append((other, array))
+    return assigned
 
 
 class Positions:
@@ -194,8 +194,8 @@ class VertexExchange:
 
     def _send_and_receive(self, sends: list[Message], receives: list[Message]) -> None:
         most = self._message_bytes
-        dealt = rounds(cut(sends, most)), rounds(cut(receives, most))
-        for some_sends, some_receives in zip_longest(*dealt, fillvalue=list[Message]()):
+        assigned = rounds(cut(sends, most)), rounds(cut(receives, most))
+        for some_sends, some_receives in zip_longest(*assigned, fillvalue=list[Message]()):
             self._communicator.exchange(some_sends, some_receives, self._stream)
 
     def _gather_from_mates(

@@ -1,4 +1,4 @@
-"""Messages between ranks are cut and dealt to rounds in which both ends find the same pieces."""
+"""Messages between ranks are cut and assigned to rounds in which both ends find the same pieces."""
 
 from __future__ import annotations
 
