@@ -55,8 +55,8 @@ NARROW = 1 << 31
 """Vertices from which predecessors take 64 bits, and 33 in a key."""
 
 STRETCH, PUSH_BUFFER = 1024, 1024
-"""Queue entries whose arcs a thread of a CPU search sums up, and vertices that it finds before it has a place
-for them in the queue."""
+"""Queue entries that `commit` of cpu/push.py handles, and sums the weight of, at a time; and vertices that a
+thread collects before it reserves their places in the queue."""
 
 NONE = (1 << 64) - 1
 
@@ -89,12 +89,17 @@ class Size:
     @property
     def predecessor(self) -> str:
         """Type of a predecessor."""
-        return "i4" if self.vertices < NARROW else "i8"
+        return predecessor_type(self.vertices)
 
     @property
     def entries(self) -> int:
         """Entries of a queue that holds all vertices, at most."""
         return max(1, self.vertices + (self.arcs if self.stream is None else self.stream) // CHUNK)
+
+
+def predecessor_type(vertices: int) -> str:
+    """Name the type of predecessors: 32 bits below 2^31 vertices, else 64."""
+    return "i4" if vertices < NARROW else "i8"
 
 
 def labels(vertices: int, tree: int) -> Table:
@@ -306,65 +311,67 @@ def on_device(strategy: str, size: Size) -> Table:
 
 def on_host(strategy: str, size: Size) -> Table:
     """Arrays of a search on the CPU, its labels included; `auto` searches bottom-up, too."""
-    if strategy == "multi_source":
-        table = batch_on_host(size)
-    elif strategy == "serial":
-        table = serial(size)
-    elif strategy == "streamed":
-        table = streamed_on_host(size)
-    else:
-        table = levels_on_host(size, pull=strategy != "top_down")
-    return table
+    if strategy in _HOST:
+        return _HOST[strategy](size)
+    return levels_on_host(size, pull=strategy != "top_down")
 
 
 def host_labels(size: Size) -> Table:
     """Labels of a search on the CPU, those that are asked for."""
-    return (
-        Buffer("distance", "i4", size.vertices if size.distance else 0, place="host"),
-        Buffer("predecessor", size.predecessor, size.vertices if size.tree else 0, place="host"),
+    return _at_host(
+        Buffer("distance", "i4", size.vertices if size.distance else 0),
+        Buffer("predecessor", size.predecessor, size.vertices if size.tree else 0),
     )
 
 
 def levels_on_host(size: Size, *, pull: bool) -> Table:
-    """Arrays of a search by levels.py: bitmaps, the queue, and sums of the arcs of a frontier."""
+    """Arrays of a search by levels.py: bitmaps, the queue, labels, and sums of the arcs of a frontier."""
     n, words = size.vertices, -(-size.vertices // 64)
-    pulled = n if pull else 0
-    table = (
-        Buffer("heads", size.vertex, pulled),
+    return _at_host(
+        Buffer("heads", size.vertex, n if pull else 0),
         Buffer("done_before", "u8", words, fill=0),
         Buffer("queue", size.vertex, n + 1),
         Buffer("visited", "u8", words),
         Buffer("bitmap_0", "u8", words if pull else 0),
         Buffer("bitmap_1", "u8", words if pull else 0),
-        # Sums of a frontier's arcs; no frontier has half of the vertices that goes top-down.
+        *host_labels(size),
+        # Of a frontier, and few hold more than half of the vertices that are searched top-down.
         Buffer("weight_through", "i8", n, touched=n // 2),
         Buffer("weight_before", "i8", n // STRETCH + 1),
         Buffer("directions", "u1", n + 1, touched=0),
-        Buffer("buffers", size.vertex, (size.threads, PUSH_BUFFER)),
+        Buffer("found", size.vertex, (size.threads, PUSH_BUFFER)),
     )
-    return *host_labels(size), *(replace(each, place="host") for each in table)
 
 
 def batch_on_host(size: Size) -> Table:
-    """Arrays of `multi_source`: words of vertices, two queues, labels of a batch."""
+    """Arrays of `multi_source`: labels of a batch, words of vertices and two queues."""
     n = size.vertices
-    return (
-        Buffer("distance", "i4", (size.batch if size.distance else 0, n), place="host"),
-        Buffer("predecessor", size.predecessor, (size.batch if size.tree else 0, n), place="host"),
-        *(Buffer(name, "u8", n, place="host") for name in ("seen", "news", "offers")),
-        *(Buffer(name, size.vertex, n, place="host") for name in ("queue", "following")),
+    return _at_host(
+        Buffer("distance", "i4", (size.batch if size.distance else 0, n)),
+        Buffer("predecessor", size.predecessor, (size.batch if size.tree else 0, n)),
+        *(Buffer(name, "u8", n) for name in ("seen", "news", "offers")),
+        *(Buffer(name, size.vertex, n) for name in ("queue", "following")),
     )
 
 
-def serial(size: Size) -> Table:
+def serial_on_host(size: Size) -> Table:
     """Arrays of the search with one queue, which keeps distances in any case."""
-    _, predecessor = host_labels(size)
-    distance = Buffer("distance", "i4", size.vertices, place="host")
-    return distance, predecessor, Buffer("queue", size.vertex, size.vertices, place="host")
+    return _at_host(Buffer("queue", size.vertex, size.vertices), *host_labels(replace(size, distance=True)))
 
 
 def streamed_on_host(size: Size) -> Table:
-    """Arrays of a search of rows that are read in parts: three bitmaps."""
-    bitmaps = ("visited", "frontier", "following")
+    """Arrays of a search of rows that are read in parts: three bitmaps, and labels."""
     words = -(-size.vertices // 64)
-    return *host_labels(size), *(Buffer(name, "u8", words, fill=0, place="host") for name in bitmaps)
+    bitmaps = (Buffer(name, "u8", words, fill=0) for name in ("visited", "frontier", "following"))
+    return _at_host(*bitmaps, *host_labels(size))
+
+
+def _at_host(*buffers: Buffer) -> Table:
+    return tuple(replace(each, place="host") for each in buffers)
+
+
+_HOST: Mapping[str, Callable[[Size], Table]] = {
+    "multi_source": batch_on_host,
+    "serial": serial_on_host,
+    "streamed": streamed_on_host,
+}
