@@ -216,14 +216,17 @@ def flex(size: Size, *, hubs: int, blocks: int) -> Table:
     return Buffer("hubs", size.vertex, max(1, hubs)), Buffer("shares", "u8", blocks + 1, fill=0)
 
 
-def host_rows(size: Size, *, heads: bool, line_words: int) -> Table:
-    """Bitmaps of vertices, one of them where rows have heads, and marks of lines."""
+def bitmaps(size: Size) -> Table:
+    """Bitmaps of vertices of a search of rows that lie elsewhere."""
     words = max(1, -(-size.vertices // 32))
-    return (
-        *(Buffer(name, "u4", words, fill=0) for name in ("visited", "frontier", "following")),
-        *((Buffer("unanswered", "u4", words, fill=0),) if heads else ()),
-        Buffer("lines", "u4", max(1, line_words), fill=0),
-    )
+    return tuple(Buffer(name, "u4", words, fill=0) for name in ("visited", "frontier", "following"))
+
+
+def host_rows(size: Size, *, heads: bool, line_words: int) -> Table:
+    """Bitmaps, one more where rows have heads, and marks of lines."""
+    unanswered = replace(bitmaps(size)[0], name="unanswered")
+    lines = Buffer("lines", "u4", max(1, line_words), fill=0)
+    return *bitmaps(size), *((unanswered,) if heads else ()), lines
 
 
 def elsewhere(size: Size) -> Table:

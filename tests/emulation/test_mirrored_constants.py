@@ -105,11 +105,12 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("HUB_SHIFT", "bfs.cuda.shape", "HUB_SHIFT"),
     ],
     "kernels/components/afforest.cu": [
-        ("HUB", "components.cuda.afforest", "HUB"),
+        ("HUB", "components.buffers", "HUB"),
         ("MOST_TRACED", "components.cuda.afforest", "MOST_TRACED"),
     ],
     "kernels/components/afforest_tiles.cu": [
-        *same("components.cuda.afforest_tiles", "HUB MOST_TRACED TILE ROUNDS COUNTERS"),
+        *same("components.cuda.afforest_tiles", "MOST_TRACED ROUNDS"),
+        *same("components.buffers", "HUB TILE COUNTERS"),
         ("SAMPLED", "components.cuda.afforest_tiles", "GIANTS['sampled']"),
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],

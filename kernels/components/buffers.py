@@ -1,0 +1,91 @@
+"""Arrays of searches for connected components, beside the rows that they read: a table for each of them.
+
+Searches make their arrays from these tables (`gravel.kernels.buffers`), and plans state them by `on_device`.
+`vertex` is the type of a vertex, "u4" or "u8".
+"""
+
+from __future__ import annotations
+
+from gravel.kernels.buffers import Buffer, Table, vertex_type
+
+HUB, TILE, COUNTERS = 4096, 2048, 80
+"""Arcs of a row that is shared by the grid, vertices of a tile, and counters, as in afforest_tiles.cu and
+tile.cuh."""
+
+HUB_ARCS = 7 * 32
+"""Arcs of a row of afforest_rows.cu's UNITS units at least, each but the last of 32 neighbours or more."""
+
+CHECKPOINT_BYTES = 256
+"""Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
+
+HEADS = 2
+"""First neighbours of every vertex that are joined before any row, as Sutton et al. take. Of rows in host
+memory more took longer: 23.5 ms with what fits 5.8 GB, 16.2 with these (3.7 G arcs on an H200)."""
+
+
+def columns(vertex: str, vertices: int, arcs: int) -> Table:
+    """Arrays of afforest.cu: labels, rows of many arcs and their count, and a barrier."""
+    return (
+        Buffer("component", vertex, vertices),
+        Buffer("hubs", vertex, arcs // HUB + 1),
+        Buffer("hub_count", "u8", 1, fill=0),
+        Buffer("arrivals", "u8", 1, fill=0),
+    )
+
+
+def tiles(vertex: str, vertices: int, arcs: int, *, hub: int = HUB) -> Table:
+    """Arrays of afforest_tiles.cu: labels, bits of who is alone, roots of tiles, rows of `hub` arcs or more.
+
+    afforest_rows.cu has the same.
+    """
+    return (
+        Buffer("component", vertex, vertices),
+        Buffer("alone", "u4", vertices // 32 + 1),
+        Buffer("roots", vertex, vertices // 8 + TILE),
+        Buffer("hubs", vertex, arcs // hub + 1),
+        Buffer("counters", "u8", COUNTERS, fill=0),
+    )
+
+
+def heads(vertex: str, vertices: int, rounds: int) -> Table:
+    """First neighbours of every vertex."""
+    return (Buffer("heads", vertex, (rounds, vertices)),)
+
+
+def passes(vertex: str, vertices: int, hubs: int) -> Table:
+    """Arrays of passes.cu: labels, the largest component, whether a pass changed any, and long rows."""
+    return (
+        Buffer("component", vertex, vertices),
+        Buffer("giant", vertex, 1),
+        Buffer("changed", "u4", 1, fill=0),
+        Buffer("hubs", vertex, hubs),
+    )
+
+
+def back(vertex: str, vertices: int) -> Table:
+    """Labels of a renumbered graph as they are brought back: the order, and the smallest vertex of each."""
+    names = ("labels", "order", "smallest")
+    return tuple(Buffer(name, vertex, vertices) for name in names)
+
+
+def on_device(strategy: str, vertices: int, arcs: int, stream: int | None) -> Table:
+    """State at most what a search takes beside rows on the device; `stream` are bytes of encoded ones."""
+    vertex = vertex_type(vertices)
+    if strategy in ("afforest_single_pass", "afforest_multi_pass"):
+        checkpoints = Buffer("checkpoints", vertex, (stream or 0) // CHECKPOINT_BYTES)
+        return *passes(vertex, vertices, arcs // HUB_ARCS + 1), checkpoints
+    if stream is None:
+        return tiles(vertex, vertices, arcs)
+    return *heads(vertex, vertices, HEADS), *tiles(vertex, vertices, arcs, hub=HUB_ARCS)
+
+
+def elsewhere(vertices: int, arcs: int) -> Table:
+    """State at most what a search of rows that lie elsewhere takes on the device, with the rows' offsets.
+
+    First neighbours and buffers are not among it: see `gravel.kernels.placement.plan`.
+    """
+    return (
+        Buffer("offsets", "i8", vertices + 1),
+        Buffer("longer", "u4", vertices // 32 + 1),
+        *tiles(vertex_type(vertices), vertices, arcs, hub=HUB_ARCS),
+    )
