@@ -44,8 +44,7 @@ class Buffer:
     def nbytes(self) -> int:
         """What it takes of the memory of its place."""
         shape = self.length if isinstance(self.length, tuple) else (self.length,)
-        size = int(self.dtype[1:]) * (prod(shape) if self.touched is None else self.touched)
-        return -(-size // GRAIN) * GRAIN if self.place == "device" else size
+        return int(self.dtype[1:]) * (prod(shape) if self.touched is None else self.touched)
 
     def make(self, arrays: Any) -> Any:
         """Make the array with NumPy or CuPy as `arrays`."""
@@ -67,12 +66,19 @@ def make(table: Iterable[Buffer], arrays: Any) -> dict[str, Any]:
 
 
 def total(table: Iterable[Buffer], place: str = "device") -> int:
-    """Return the bytes that a table takes of a place at most: those of its largest phase."""
-    there = [each for each in table if each.place == place]
-    phases = {name for each in there for name in each.phases} or {""}
-    return max(
-        sum(each.nbytes for each in there if not each.phases or name in each.phases) for name in phases
-    )
+    """Return the bytes that a table takes of a place at most: those of its largest phase.
+
+    On a device they are those of CuPy's pool, which rounds arrays up.
+    """
+    grain = GRAIN if place == "device" else 1
+    sizes = [(each.phases, -(-each.nbytes // grain) * grain) for each in table if each.place == place]
+    phases = {name for named, _ in sizes for name in named} or {""}
+    return max(sum(size for named, size in sizes if not named or name in named) for name in phases)
+
+
+def exact(table: Iterable[Buffer]) -> int:
+    """Return the bytes of the arrays of a table, wherever they are."""
+    return sum(each.nbytes for each in table)
 
 
 def vertex_type(vertices: int) -> str:

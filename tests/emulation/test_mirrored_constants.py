@@ -197,11 +197,11 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("verify.cuda.sssp", "RANGES TREE TREE_ARCS RELAXED COMPONENT"),
     ],
     "kernels/sssp/delta_stepping.cu": [
-        *same("sssp.cuda.memory", "HUB STATE ROUND WIDE"),
-        ("ROOM", "sssp.cuda.memory", "room_of(4, 4)"),
+        *same("sssp.buffers", "HUB STATE ROUND WIDE"),
+        ("ROOM", "sssp.buffers", "room_of(4, 4)"),
     ],
     "kernels/sssp/by_weight.cu": [
-        *same("sssp.cuda.memory", "STATE ROUND"),
+        *same("sssp.buffers", "STATE ROUND"),
         *same("sssp.cuda.by_weight", "CLASSES ORDERING NEARER"),
     ],
     "kernels/distances/bounds.cu": [
