@@ -8,7 +8,7 @@ without.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -58,6 +58,12 @@ class Buffer:
 
 
 Table = tuple[Buffer, ...]
+
+
+def table(place: str = "device", /, *phases: str, **arrays: tuple[Any, ...]) -> Table:
+    """Make a table of `name=(dtype, length)` or `name=(dtype, length, fill)`, all in one place."""
+    rows = (Buffer(name, *facts) for name, facts in arrays.items())
+    return tuple(replace(each, place=place, phases=phases) for each in rows)
 
 
 def make(table: Iterable[Buffer], arrays: Any) -> dict[str, Any]:

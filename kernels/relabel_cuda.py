@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.buffers import Buffer, Table, make, vertex_type
+from gravel.kernels.buffers import Table, make, table, vertex_type
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 
 if TYPE_CHECKING:
@@ -17,12 +17,9 @@ MOST_BLOCKS = 1 << 16
 def back_table(vertices: int, tree: str, *, distance: bool, predecessor: bool, item: int = 0) -> Table:
     """Arrays of `LabelsBack`; `item` are bytes of a vertex, 0 for those that so many vertices need."""
     vertex = f"u{item}" if item else vertex_type(vertices)
-    labels = {"distance": ("i4", distance), "predecessor": (tree, predecessor)}
-    return (
-        Buffer("permutation", vertex, vertices),
-        Buffer("inverse", vertex, vertices if predecessor else 0),
-        *(Buffer(name, dtype, vertices) for name, (dtype, wanted) in labels.items() if wanted),
-    )
+    order = table(permutation=(vertex, vertices), inverse=(vertex, vertices * predecessor))
+    hops = table(distance=("i4", vertices)) if distance else ()
+    return order + hops + (table(predecessor=(tree, vertices)) if predecessor else ())
 
 
 class LabelsBack:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from gravel.kernels.buffers import Buffer, Table, total
+from gravel.kernels.buffers import Table, table, total
 from gravel.kernels.distances.buffers import pieces_of_rows
 
 LANES = 32
@@ -22,26 +20,20 @@ MAX_BLOCKS = 2 * 160
 
 def workspace(vertices: int, item: int, sums: int) -> Table:
     """What a thread takes for a search of its own, and for its sums; `item` are bytes of a vertex."""
-    table = (
-        Buffer("level", "i4", vertices, fill=-1),
-        Buffer("paths", "f8", vertices, fill=0),
-        Buffer("share", "f8", vertices, fill=0),
-        Buffer("queue", f"u{item}", vertices),
-        Buffer("sums", "f8", sums, fill=0),
-    )
-    return tuple(replace(each, place="host") for each in table)
+    level, part, queue = ("i4", vertices, -1), ("f8", vertices, 0), (f"u{item}", vertices)
+    return table("host", level=level, paths=part, share=part, queue=queue, sums=("f8", sums, 0))
 
 
 def one_by_one(vertices: int, item: int, blocks: int) -> Table:
     """What blocks of a GPU take for a search of their own each."""
     places = max(1, blocks * vertices)
-    return (
-        Buffer("level", "u4", places),
-        Buffer("queue", f"u{item}", places),
-        Buffer("paths", "f8", places),
-        Buffer("share", "f8", places),
-        Buffer("sources", "i8", blocks, fill=0),
-        Buffer("reached", "u4", blocks, fill=0),
+    return table(
+        level=("u4", places),
+        queue=(f"u{item}", places),
+        paths=("f8", places),
+        share=("f8", places),
+        sources=("i8", blocks, 0),
+        reached=("u4", blocks, 0),
     )
 
 
@@ -51,18 +43,18 @@ def in_rows(vertices: int, pieces: int, words: int, sums: int) -> Table:
     Path counts, shares and levels of each source; bits reached, and those of two levels.
     """
     sources, rows = LANES * words, max(1, vertices)
-    return (
-        *(Buffer(name, "u4", rows * words) for name in ("seen", "bits_0", "bits_1")),
-        Buffer("level", "u2", rows * sources),
-        Buffer("paths", "f8", rows * sources),
-        Buffer("share", "f8", rows * sources),
-        Buffer("piece_sums", "f8", max(1, pieces * sources)),
-        Buffer("piece_bits", "u4", max(1, pieces * words)),
-        Buffer("sources", "i8", sources, fill=0),
-        Buffer("reached", "u8", sources, fill=0),
-        Buffer("live_0", "u4", words + 1, fill=0),
-        Buffer("live_1", "u4", words + 1, fill=0),
-        Buffer("sums", "f8", sums, fill=0),
+    return table(
+        **dict.fromkeys(("seen", "bits_0", "bits_1"), ("u4", rows * words)),
+        level=("u2", rows * sources),
+        paths=("f8", rows * sources),
+        share=("f8", rows * sources),
+        piece_sums=("f8", max(1, pieces * sources)),
+        piece_bits=("u4", max(1, pieces * words)),
+        sources=("i8", sources, 0),
+        reached=("u8", sources, 0),
+        live_0=("u4", words + 1, 0),
+        live_1=("u4", words + 1, 0),
+        sums=("f8", sums, 0),
     )
 
 
@@ -75,11 +67,6 @@ def on_device(
     pieces = 2 * arcs // PIECE
     listed = pieces_of_rows(item, pieces * (1 if symmetric else 2))
     rows = (*in_rows(vertices, pieces, words, sums), *listed)
-    blocks = (*one_by_one(vertices, item, min(MAX_BLOCKS, sources)), Buffer("sums", "f8", sums))
-    return (
-        *max(rows, blocks, key=total),
-        # The sums of all are beside those of a part.
-        Buffer("all_sums", "f8", sums),
-        # Lengths of rows, and the places of long ones, are there while these are listed.
-        Buffer("lengths", "i8", (2, vertices)),
-    )
+    blocks = *one_by_one(vertices, item, min(MAX_BLOCKS, sources)), *table(sums=("f8", sums))
+    # The sums of all are beside those of a part, and lengths of rows and places of long ones are listed.
+    return *max(rows, blocks, key=total), *table(all_sums=("f8", sums), lengths=("i8", (2, vertices)))

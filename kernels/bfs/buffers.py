@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gravel.kernels.bfs.choice import may_be_deep
 from gravel.kernels.bfs.strategies import STRATEGIES
-from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.buffers import Buffer, Table, table, total, vertex_type
 
 CHUNK = 128
 """Arcs of a queue entry, as in sources/columns.cuh and multi_source.cu; about as many bytes of encoded
@@ -58,8 +58,6 @@ STRETCH, PUSH_BUFFER = 1024, 1024
 """Queue entries that `commit` of cpu/push.py handles, and sums the weight of, at a time; and vertices that a
 thread collects before it reserves their places in the queue."""
 
-NONE = (1 << 64) - 1
-
 
 @dataclass(frozen=True)
 class Size:
@@ -87,11 +85,6 @@ class Size:
         return f"u{self.item}" if self.item else vertex_type(self.vertices)
 
     @property
-    def predecessor(self) -> str:
-        """Type of a predecessor."""
-        return predecessor_type(self.vertices)
-
-    @property
     def entries(self) -> int:
         """Entries of a queue that holds all vertices, at most."""
         return max(1, self.vertices + (self.arcs if self.stream is None else self.stream) // CHUNK)
@@ -104,16 +97,17 @@ def predecessor_type(vertices: int) -> str:
 
 def labels(vertices: int, tree: int) -> Table:
     """Labels of one search on a GPU: see `gravel.kernels.bfs.cuda.labels`."""
-    keys = Buffer("keys", "u8", vertices if tree else 1, fill=NONE if tree else None)
+    distance, keys = ("i4", vertices, -1), ("u8", vertices, (1 << 64) - 1)
+    if not tree:
+        return table(distance=distance, predecessor=("i8", 1), keys=("u8", 1))
     if tree == 32:
-        return (keys,)
-    distance = Buffer("distance", "i4", vertices, fill=-1)
-    return distance, Buffer("predecessor", "i8", vertices if tree else 1, fill=-1 if tree else None), keys
+        return table(keys=keys)
+    return table(distance=distance, predecessor=("i8", vertices, -1), keys=keys)
 
 
 def cooperative(levels: int) -> Table:
     """Log and barrier of a search in one launch."""
-    return Buffer("log", "u8", 1 + levels, fill=0), Buffer("arrivals", "u8", 1, fill=0)
+    return table(log=("u8", 1 + levels, 0), arrivals=("u8", 1, 0))
 
 
 def first_neighbours(size: Size, *, words: int, behind: int, pull: bool) -> Table:
@@ -121,25 +115,23 @@ def first_neighbours(size: Size, *, words: int, behind: int, pull: bool) -> Tabl
 
     `behind` counts neighbours after the first two, `IN_PLANE` in a plane for each vertex.
     """
-    return (
-        Buffer("heads", size.vertex, 2 * 32 * words if pull else 0),
-        Buffer("behind", size.vertex, max(1, behind)),
-        Buffer("closed", "u4", words),
-        Buffer("bitmaps", "u4", 2 * words, fill=0),
-    )
+    heads = (size.vertex, 64 * words * pull), (size.vertex, max(1, behind))
+    return table(heads=heads[0], behind=heads[1], closed=("u4", words), bitmaps=("u4", 2 * words, 0))
 
 
 def level_loop(size: Size, *, entries: int, hubs: int) -> Table:
     """Queues of a search by level_loop.cuh, of which columns have vertices beside, and counters."""
-    owners = Buffer("owners", size.vertex, entries if size.tree else 1)
+    owners = table(owners=(size.vertex, entries if size.tree else 1)) if size.stream is None else ()
     return (
-        Buffer("queue", "u8", entries),
-        *((owners,) if size.stream is None else ()),
-        Buffer("hubs", size.vertex, max(1, hubs)),
-        Buffer("control", "u8", LEVEL_LOOP_CONTROL, fill=0),
-        Buffer("team", "u8", 2 * MOST_IN_TEAM, fill=0),
-        Buffer("log", "u8", TRACE + TRACED_WORDS * MOST_TRACED, fill=0),
-        Buffer("arrivals", "u8", 1, fill=0),
+        *table(queue=("u8", entries)),
+        *owners,
+        *table(
+            hubs=(size.vertex, max(1, hubs)),
+            control=("u8", LEVEL_LOOP_CONTROL, 0),
+            team=("u8", 2 * MOST_IN_TEAM, 0),
+            log=("u8", TRACE + TRACED_WORDS * MOST_TRACED, 0),
+            arrivals=("u8", 1, 0),
+        ),
     )
 
 
@@ -150,14 +142,15 @@ def bitmap_words(vertices: int) -> int:
 
 def persistent(size: Size, *, width: int, queued: int, blocks: int) -> Table:
     """Records of `width` neighbours, and queues, which the warps of all blocks have `queued` vertices of."""
-    return (
-        Buffer("records", size.vertex, max(1, size.vertices) * width),
-        Buffer("queue", size.vertex, max(1, size.vertices)),
-        Buffer("long_rows", size.vertex, size.arcs // LONG_ROW + size.arcs // HUGE_ROW + 2),
-        Buffer("block_queues", size.vertex, (width + 2) * queued),
-        Buffer("shares", "u8", 2 * blocks, fill=0),
-        Buffer("notices", "u8", NOTICE_WORDS, fill=0),
-        Buffer("control", "u8", PERSISTENT_CONTROL, fill=0),
+    vertex, n = size.vertex, max(1, size.vertices)
+    return table(
+        records=(vertex, n * width),
+        queue=(vertex, n),
+        long_rows=(vertex, size.arcs // LONG_ROW + size.arcs // HUGE_ROW + 2),
+        block_queues=(vertex, (width + 2) * queued),
+        shares=("u8", 2 * blocks, 0),
+        notices=("u8", NOTICE_WORDS, 0),
+        control=("u8", PERSISTENT_CONTROL, 0),
     )
 
 
@@ -168,65 +161,57 @@ def record_width(vertices: int, arcs: int) -> int:
 
 def multi_source(size: Size, *, entries: int) -> Table:
     """Words of vertices, labels of a batch and queues, of which columns have vertices beside."""
-    width = "i4" if size.tree == 32 else "i8"
-    return (
-        Buffer("words", "u8", 2 * max(1, size.vertices)),
-        Buffer("distance", "i4", (size.batch, size.vertices) if size.distance else (1, 1)),
-        Buffer("predecessor", width, (size.batch, size.vertices) if size.tree else (1, 1)),
-        Buffer("queue", size.vertex, max(1, size.vertices)),
-        Buffer("entries", "u8", entries),
-        Buffer("following", "u8", entries),
-        Buffer("owners", size.vertex, entries if size.stream is None else 1),
-        Buffer("control", "u8", BATCH_CONTROL, fill=0),
-        Buffer("log", "u8", BATCH_LOG, fill=0),
-        Buffer("arrivals", "u8", 1, fill=0),
-        Buffer("sources", "i8", MOST_SEARCHES, fill=0),
+    vertex, n, labelled = size.vertex, max(1, size.vertices), (size.batch, size.vertices)
+    return table(
+        words=("u8", 2 * n),
+        distance=("i4", labelled if size.distance else (1, 1)),
+        predecessor=("i4" if size.tree == 32 else "i8", labelled if size.tree else (1, 1)),
+        queue=(vertex, n),
+        entries=("u8", entries),
+        following=("u8", entries),
+        owners=(vertex, entries if size.stream is None else 1),
+        control=("u8", BATCH_CONTROL, 0),
+        log=("u8", BATCH_LOG, 0),
+        arrivals=("u8", 1, 0),
+        sources=("i8", MOST_SEARCHES, 0),
     )
 
 
 def frontier_queues(size: Size, *, edges: bool) -> Table:
     """Queues of the searches of Merrill et al.: of vertices, and of ends and tails of arcs."""
     arcs = max(1, size.arcs)
-    of_edges = Buffer("ends", size.vertex, arcs), Buffer("tails", size.vertex, arcs if size.tree else 1)
-    return (
-        Buffer("queue", size.vertex, max(1, size.vertices)),
-        *(of_edges if edges else ()),
-        Buffer("visited", "u4", size.vertices // 32 + 1, fill=0),
-        Buffer("control", "u8", QUEUES_CONTROL, fill=0),
-    )
+    of_edges = table(ends=(size.vertex, arcs), tails=(size.vertex, arcs if size.tree else 1)) if edges else ()
+    found = table(visited=("u4", size.vertices // 32 + 1, 0), control=("u8", QUEUES_CONTROL, 0))
+    return *table(queue=(size.vertex, max(1, size.vertices))), *of_edges, *found
 
 
 def vertex_queue(size: Size, *, words: int = 0) -> Table:
     """A queue that every vertex enters once, its counters, and words that a strategy has beside."""
-    beside = Buffer("progress", "u8", words, fill=0)
-    return (
-        Buffer("queue", size.vertex, max(1, size.vertices)),
-        Buffer("counters", "u8", ROUNDS * COUNTER_WORDS, fill=0),
-        *((beside,) if words else ()),
-    )
+    counters = ("u8", ROUNDS * COUNTER_WORDS, 0)
+    beside = table(progress=("u8", words, 0)) if words else ()
+    return *table(queue=(size.vertex, max(1, size.vertices)), counters=counters), *beside
 
 
-def rounds(size: Size) -> Table:
+def rounds() -> Table:
     """Counters of a search that has no queue."""
-    return (Buffer("counters", "u8", ROUNDS, fill=0),)
+    return table(counters=("u8", ROUNDS, 0))
 
 
 def flex(size: Size, *, hubs: int, blocks: int) -> Table:
     """What a combined kernel of FlexBFS has beside its queue: vertices set aside, and shares of blocks."""
-    return Buffer("hubs", size.vertex, max(1, hubs)), Buffer("shares", "u8", blocks + 1, fill=0)
+    return table(hubs=(size.vertex, max(1, hubs)), shares=("u8", blocks + 1, 0))
 
 
 def bitmaps(size: Size) -> Table:
     """Bitmaps of vertices of a search of rows that lie elsewhere."""
-    words = max(1, -(-size.vertices // 32))
-    return tuple(Buffer(name, "u4", words, fill=0) for name in ("visited", "frontier", "following"))
+    words = ("u4", max(1, -(-size.vertices // 32)), 0)
+    return table(visited=words, frontier=words, following=words)
 
 
 def host_rows(size: Size, *, heads: bool, line_words: int) -> Table:
     """Bitmaps, one more where rows have heads, and marks of lines."""
-    unanswered = replace(bitmaps(size)[0], name="unanswered")
-    lines = Buffer("lines", "u4", max(1, line_words), fill=0)
-    return *bitmaps(size), *((unanswered,) if heads else ()), lines
+    words, lines = max(1, -(-size.vertices // 32)), ("u4", max(1, line_words), 0)
+    return *bitmaps(size), *(table(unanswered=("u4", words, 0)) if heads else ()), *table(lines=lines)
 
 
 def elsewhere(size: Size) -> Table:
@@ -236,14 +221,16 @@ def elsewhere(size: Size) -> Table:
     """
     words = -(-size.arcs // WORD_COLUMNS)
     return (
-        Buffer("offsets", "i8", size.vertices + 1),
         *labels(size.vertices, size.tree),
         *host_rows(size, heads=True, line_words=words),
-        Buffer("closed", "u4", -(-size.vertices // 32)),
-        Buffer("first_rows", size.vertex, words + 1),
-        Buffer("kept_lines", "u4", (2, words)),
-        Buffer("control", "u8", HOST_ROWS_CONTROL),
-        Buffer("log", "u8", LOG_FIRST + LOGGED_LEVELS),
+        *table(
+            offsets=("i8", size.vertices + 1),
+            closed=("u4", -(-size.vertices // 32)),
+            first_rows=(size.vertex, words + 1),
+            kept_lines=("u4", (2, words)),
+            control=("u8", HOST_ROWS_CONTROL),
+            log=("u8", LOG_FIRST + LOGGED_LEVELS),
+        ),
     )
 
 
@@ -258,19 +245,16 @@ def _planned_loop(size: Size, *, pull: bool = True) -> Table:
 def _planned_persistent(size: Size) -> Table:
     width = record_width(size.vertices, size.arcs)
     queued = BLOCK_QUEUE_BYTES // ((width + 2) * int(size.vertex[1:]))
-    table = persistent(size, width=width, queued=queued, blocks=1)
-    # Rows of which no offsets are there are counted while records are made, before all other arrays.
-    encoded = 0 if size.stream is None else size.vertices
-    counted = Buffer("counted", "i8", (2, encoded), phases=("records",))
-    later = tuple(replace(each, phases=("search",)) for each in table[1:])
-    return (*cooperative(size.logged), table[0], counted, *later, *_units(size))
+    records, *later = persistent(size, width=width, queued=queued, blocks=1)
+    # Encoded rows are counted while records are made, before all other arrays.
+    counted = table("device", "records", counted=("i8", (2, size.vertices if size.stream is not None else 0)))
+    searching = (replace(each, phases=("search",)) for each in later)
+    return *cooperative(size.logged), records, *counted, *searching, *_units(size)
 
 
 def _units(size: Size) -> Table:
     """Where the units of long encoded rows begin, which layouts add: checkpoints of varint, the most."""
-    if size.stream is None:
-        return ()
-    return (Buffer("checkpoints", size.vertex, size.stream // CHECKPOINT_BYTES),)
+    return table(checkpoints=(size.vertex, (size.stream or 0) // CHECKPOINT_BYTES))
 
 
 def _planned_queues(size: Size, *, edges: bool = True) -> Table:
@@ -288,7 +272,7 @@ _DEVICE: Mapping[str, Callable[[Size], Table]] = {
     "multi_source": lambda size: (*multi_source(size, entries=size.entries), *_units(size)),
     "expand_contract": lambda size: _planned_queues(size, edges=False),
     **dict.fromkeys(("contract_expand", "two_phase", "hybrid"), _planned_queues),
-    "quadratic": lambda size: (*cooperative(size.logged), *rounds(size)),
+    "quadratic": lambda size: (*cooperative(size.logged), *rounds()),
     **dict.fromkeys(("linear_queue", "hierarchical_queue", "adaptive"), _planned_sliding),
     "flex": lambda size: (*_planned_sliding(size), *flex(size, hubs=size.arcs // HUB_DEGREE, blocks=1)),
 }
@@ -321,56 +305,57 @@ def on_host(strategy: str, size: Size) -> Table:
 
 def host_labels(size: Size) -> Table:
     """Labels of a search on the CPU, those that are asked for."""
-    return _at_host(
-        Buffer("distance", "i4", size.vertices if size.distance else 0),
-        Buffer("predecessor", size.predecessor, size.vertices if size.tree else 0),
-    )
+    n = size.vertices
+    predecessor = predecessor_type(n), n if size.tree else 0
+    return table("host", distance=("i4", n if size.distance else 0), predecessor=predecessor)
 
 
 def levels_on_host(size: Size, *, pull: bool) -> Table:
     """Arrays of a search by levels.py: bitmaps, the queue, labels, and sums of the arcs of a frontier."""
     n, words = size.vertices, -(-size.vertices // 64)
-    return _at_host(
-        Buffer("heads", size.vertex, n if pull else 0),
-        Buffer("done_before", "u8", words, fill=0),
-        Buffer("queue", size.vertex, n + 1),
-        Buffer("visited", "u8", words),
-        Buffer("bitmap_0", "u8", words if pull else 0),
-        Buffer("bitmap_1", "u8", words if pull else 0),
+    return (
+        *table(
+            "host",
+            heads=(size.vertex, n * pull),
+            done_before=("u8", words, 0),
+            queue=(size.vertex, n + 1),
+            visited=("u8", words),
+            bitmap_0=("u8", words * pull),
+            bitmap_1=("u8", words * pull),
+        ),
         *host_labels(size),
         # Of a frontier, and few hold more than half of the vertices that are searched top-down.
-        Buffer("weight_through", "i8", n, touched=n // 2),
-        Buffer("weight_before", "i8", n // STRETCH + 1),
-        Buffer("directions", "u1", n + 1, touched=0),
-        Buffer("found", size.vertex, (size.threads, PUSH_BUFFER)),
+        Buffer("weight_through", "i8", n, place="host", touched=n // 2),
+        Buffer("weight_before", "i8", n // STRETCH + 1, place="host"),
+        Buffer("directions", "u1", n + 1, place="host", touched=0),
+        Buffer("found", size.vertex, (size.threads, PUSH_BUFFER), place="host"),
     )
 
 
 def batch_on_host(size: Size) -> Table:
     """Arrays of `multi_source`: labels of a batch, words of vertices and two queues."""
     n = size.vertices
-    return _at_host(
-        Buffer("distance", "i4", (size.batch if size.distance else 0, n)),
-        Buffer("predecessor", size.predecessor, (size.batch if size.tree else 0, n)),
-        *(Buffer(name, "u8", n) for name in ("seen", "news", "offers")),
-        *(Buffer(name, size.vertex, n) for name in ("queue", "following")),
+    return table(
+        "host",
+        distance=("i4", (size.batch * size.distance, n)),
+        predecessor=(predecessor_type(n), (size.batch if size.tree else 0, n)),
+        seen=("u8", n),
+        news=("u8", n),
+        offers=("u8", n),
+        queue=(size.vertex, n),
+        following=(size.vertex, n),
     )
 
 
 def serial_on_host(size: Size) -> Table:
     """Arrays of the search with one queue, which keeps distances in any case."""
-    return _at_host(Buffer("queue", size.vertex, size.vertices), *host_labels(replace(size, distance=True)))
+    return *table("host", queue=(size.vertex, size.vertices)), *host_labels(replace(size, distance=True))
 
 
 def streamed_on_host(size: Size) -> Table:
     """Arrays of a search of rows that are read in parts: three bitmaps, and labels."""
-    words = -(-size.vertices // 64)
-    bitmaps = (Buffer(name, "u8", words, fill=0) for name in ("visited", "frontier", "following"))
-    return _at_host(*bitmaps, *host_labels(size))
-
-
-def _at_host(*buffers: Buffer) -> Table:
-    return tuple(replace(each, place="host") for each in buffers)
+    words = ("u8", -(-size.vertices // 64), 0)
+    return *table("host", visited=words, frontier=words, following=words), *host_labels(size)
 
 
 _HOST: Mapping[str, Callable[[Size], Table]] = {

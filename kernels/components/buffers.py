@@ -6,7 +6,7 @@ Searches make their arrays from these tables (`gravel.kernels.buffers`), and pla
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Buffer, Table, vertex_type
+from gravel.kernels.buffers import Table, table, vertex_type
 
 HUB, TILE, COUNTERS = 4096, 2048, 80
 """Arcs of a row that is shared by the grid, vertices of a tile, and counters, as in afforest_tiles.cu and
@@ -25,12 +25,8 @@ memory more took longer: 23.5 ms with what fits 5.8 GB, 16.2 with these (3.7 G a
 
 def columns(vertex: str, vertices: int, arcs: int) -> Table:
     """Arrays of afforest.cu: labels, rows of many arcs and their count, and a barrier."""
-    return (
-        Buffer("component", vertex, vertices),
-        Buffer("hubs", vertex, arcs // HUB + 1),
-        Buffer("hub_count", "u8", 1, fill=0),
-        Buffer("arrivals", "u8", 1, fill=0),
-    )
+    one, hubs = ("u8", 1, 0), (vertex, arcs // HUB + 1)
+    return table(component=(vertex, vertices), hubs=hubs, hub_count=one, arrivals=one)
 
 
 def tiles(vertex: str, vertices: int, arcs: int, *, hub: int = HUB) -> Table:
@@ -38,42 +34,37 @@ def tiles(vertex: str, vertices: int, arcs: int, *, hub: int = HUB) -> Table:
 
     afforest_rows.cu has the same.
     """
-    return (
-        Buffer("component", vertex, vertices),
-        Buffer("alone", "u4", vertices // 32 + 1),
-        Buffer("roots", vertex, vertices // 8 + TILE),
-        Buffer("hubs", vertex, arcs // hub + 1),
-        Buffer("counters", "u8", COUNTERS, fill=0),
+    return table(
+        component=(vertex, vertices),
+        alone=("u4", vertices // 32 + 1),
+        roots=(vertex, vertices // 8 + TILE),
+        hubs=(vertex, arcs // hub + 1),
+        counters=("u8", COUNTERS, 0),
     )
 
 
 def heads(vertex: str, vertices: int, rounds: int) -> Table:
     """First neighbours of every vertex."""
-    return (Buffer("heads", vertex, (rounds, vertices)),)
+    return table(heads=(vertex, (rounds, vertices)))
 
 
 def passes(vertex: str, vertices: int, hubs: int) -> Table:
     """Arrays of passes.cu: labels, the largest component, whether a pass changed any, and long rows."""
-    return (
-        Buffer("component", vertex, vertices),
-        Buffer("giant", vertex, 1),
-        Buffer("changed", "u4", 1, fill=0),
-        Buffer("hubs", vertex, hubs),
-    )
+    return table(component=(vertex, vertices), giant=(vertex, 1), changed=("u4", 1, 0), hubs=(vertex, hubs))
 
 
 def back(vertex: str, vertices: int) -> Table:
     """Labels of a renumbered graph as they are brought back: the order, and the smallest vertex of each."""
-    names = ("labels", "order", "smallest")
-    return tuple(Buffer(name, vertex, vertices) for name in names)
+    each = (vertex, vertices)
+    return table(labels=each, order=each, smallest=each)
 
 
 def on_device(strategy: str, vertices: int, arcs: int, stream: int | None) -> Table:
     """State at most what a search takes beside rows on the device; `stream` are bytes of encoded ones."""
     vertex = vertex_type(vertices)
     if strategy in ("afforest_single_pass", "afforest_multi_pass"):
-        checkpoints = Buffer("checkpoints", vertex, (stream or 0) // CHECKPOINT_BYTES)
-        return *passes(vertex, vertices, arcs // HUB_ARCS + 1), checkpoints
+        checkpoints = table(checkpoints=(vertex, (stream or 0) // CHECKPOINT_BYTES))
+        return *passes(vertex, vertices, arcs // HUB_ARCS + 1), *checkpoints
     if stream is None:
         return tiles(vertex, vertices, arcs)
     return *heads(vertex, vertices, HEADS), *tiles(vertex, vertices, arcs, hub=HUB_ARCS)
@@ -84,8 +75,5 @@ def elsewhere(vertices: int, arcs: int) -> Table:
 
     First neighbours and buffers are not among it: see `gravel.kernels.placement.plan`.
     """
-    return (
-        Buffer("offsets", "i8", vertices + 1),
-        Buffer("longer", "u4", vertices // 32 + 1),
-        *tiles(vertex_type(vertices), vertices, arcs, hub=HUB_ARCS),
-    )
+    beside = table(offsets=("i8", vertices + 1), longer=("u4", vertices // 32 + 1))
+    return *beside, *tiles(vertex_type(vertices), vertices, arcs, hub=HUB_ARCS)

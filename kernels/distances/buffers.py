@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Buffer, Table, exact
+from gravel.kernels.buffers import Table, exact, table
 
 WORD = 64
 """Bits of a word on the CPU: sources that one column of words serves."""
@@ -24,19 +24,14 @@ queues take as long (H100)."""
 
 def workspace(vertices: int, words: int, item: int) -> Table:
     """What a thread takes for rows of bits; `item` are bytes of a vertex."""
-    return (
-        *(Buffer(f"row_{i}", "u8", vertices * words, place="host") for i in range(3)),
-        *(Buffer(f"mark_{i}", "u1", vertices, place="host") for i in range(2)),
-        *(Buffer(f"queue_{i}", f"u{item}", vertices, place="host") for i in range(2)),
-    )
+    row, mark, queue = ("u8", vertices * words), ("u1", vertices), (f"u{item}", vertices)
+    rows = table("host", row_0=row, row_1=row, row_2=row)
+    return rows + table("host", mark_0=mark, mark_1=mark, queue_0=queue, queue_1=queue)
 
 
 def own_search(vertices: int, item: int) -> Table:
     """What a thread takes for a search of its own."""
-    return (
-        Buffer("visited", "u1", vertices, fill=0, place="host"),
-        Buffer("queue", f"u{item}", vertices, place="host"),
-    )
+    return table("host", visited=("u1", vertices, 0), queue=(f"u{item}", vertices))
 
 
 def widest(
@@ -66,30 +61,26 @@ def row_words(sources: int) -> int:
 
 def rows_of_bits(vertices: int, words: int) -> Table:
     """What a batch on a GPU has of vertices: rows of bits, marks of vertices, and what it counts by."""
-    bits, marks = max(1, vertices * words), max(1, -(-vertices // 32))
-    return (
-        *(Buffer(name, "u4", bits) for name in ("seen", "front_0", "front_1")),
-        *(Buffer(name, "u4", marks) for name in ("marks_0", "marks_1", "complete")),
-        Buffer("live", "u4", words, fill=0),
-        Buffer("counts", "u8", 32 * words, fill=0),
-        Buffer("totals", "u8", 2, fill=0),
-        Buffer("told", "u8", 2, fill=0),
+    bits, marks = ("u4", max(1, vertices * words)), ("u4", max(1, -(-vertices // 32)))
+    return table(
+        **dict.fromkeys(("seen", "front_0", "front_1"), bits),
+        **dict.fromkeys(("marks_0", "marks_1", "complete"), marks),
+        live=("u4", words, 0),
+        counts=("u8", 32 * words, 0),
+        totals=("u8", 2, 0),
+        told=("u8", 2, 0),
     )
 
 
 def outputs(sources: int, levels: int, vertices: int | None) -> Table:
     """What a batch on a GPU leaves its results in, of sources, and of vertices where they are asked for."""
-    of_vertices = (
-        Buffer("of_vertices_reached", "i8", vertices or 0, fill=0),
-        Buffer("of_vertices_total", "i8", vertices or 0, fill=0),
-        Buffer("of_vertices_largest", "i8", vertices or 0, fill=-1),
-    )
-    return (
-        *(Buffer(name, "i8", sources, fill=0) for name in ("sources", "reached", "total", "eccentricity")),
-        Buffer("reciprocal", "f8", sources, fill=0),
-        Buffer("by_level", "i8", max(1, sources * levels), fill=0),
-        *(() if vertices is None else of_vertices),
-    )
+    each = dict.fromkeys(("sources", "reached", "total", "eccentricity"), ("i8", sources, 0))
+    by_level = ("i8", max(1, sources * levels), 0)
+    of_sources = table(**each, reciprocal=("f8", sources, 0), by_level=by_level)
+    if vertices is None:
+        return of_sources
+    sums = ("i8", vertices, 0)
+    return of_sources + table(vertex_reached=sums, vertex_total=sums, vertex_largest=("i8", vertices, -1))
 
 
 def independent(vertices: int, item: int, blocks: int, *, capacity: int, bits: bool) -> Table:
@@ -97,22 +88,15 @@ def independent(vertices: int, item: int, blocks: int, *, capacity: int, bits: b
 
     One of them has a queue of all vertices, the others one of `capacity`.
     """
-    words = blocks * -(-vertices // 32)
-    return (
-        Buffer("visited", "u4", max(1, words) if bits else 1),
-        Buffer("queues", f"u{item}", max(1, vertices + (blocks - 1) * capacity)),
-        Buffer("records", f"u{item}", max(1, RECORD * vertices)),
-    )
+    words, queued = blocks * -(-vertices // 32) if bits else 1, vertices + (blocks - 1) * capacity
+    records = (f"u{item}", max(1, RECORD * vertices))
+    return table(visited=("u4", max(1, words)), queues=(f"u{item}", max(1, queued)), records=records)
 
 
 def pieces_of_rows(item: int, count: int) -> Table:
     """Long rows, at most as many as their pieces (`gravel.kernels.cuda.pieces`)."""
-    return (
-        Buffer("first_pieces", "i8", count + 1),
-        Buffer("long_rows", f"u{item}", count),
-        Buffer("piece_rows", f"u{item}", count),
-        Buffer("piece_begins", "i8", count),
-    )
+    rows = (f"u{item}", count)
+    return table(first=("i8", count + 1), long_rows=rows, piece_rows=rows, begins=("i8", count))
 
 
 def on_device(vertices: int, arcs: int, item: int, sources: int, *, stream: int | None = None) -> Table:
@@ -129,9 +113,9 @@ def on_device(vertices: int, arcs: int, item: int, sources: int, *, stream: int 
         *pieces_of_rows(item, 2 * filled),
         # Lengths of rows and places of long ones, before a batch is made; measured at Kronecker 16, 18 and 20
         # on an H200 (tests/stages/statements).
-        Buffer("lengths", "i8", (9, vertices)),
+        *table(lengths=("i8", (9, vertices))),
         *outputs(32 * words, 3, None),
-        Buffer("checkpoints", f"u{item}", 0 if stream is None else stream // 256 + 1),
+        *table(checkpoints=(f"u{item}", 0 if stream is None else stream // 256 + 1)),
     )
 
 

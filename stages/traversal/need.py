@@ -20,14 +20,6 @@ from gravel.stages.traversal.buffers import (
     on_host,
     stream_bytes,
 )
-from gravel.stages.traversal.device_need import (
-    BYTES_PER_ARRIVAL,
-    LABEL_BYTES,
-    component_bytes,
-    distributed_need,
-    rank_device_bytes,
-    stripe_device_bytes,
-)
 from gravel.stages.traversal.encoded import WHOLE, searched_encoded
 from gravel.stages.traversal.placing import (
     Placing,
@@ -40,6 +32,13 @@ from gravel.stages.traversal.placing import (
     search_count,
     stored_searches,
     width_of,
+)
+from gravel.stages.traversal.rank_buffers import (
+    LABEL_BYTES,
+    component_bytes,
+    distributed_need,
+    rank_device_bytes,
+    stripe_device_bytes,
 )
 from gravel.stages.traversal.spreading import Spreading, plan_spreading
 from gravel.stages.traversal.strategy import backend_of_search, directed_refusal, placements_of
@@ -165,10 +164,9 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
     """Complete the need of ranks on GPUs by their columns, wherever those lie."""
     gpus = max(1, need.gang)
     relays = parameters.tuning.get("local_all_to_all") is True
-    whole = rank_device_bytes(graph, gpus, relays=relays)
+    arrivals = parameters.transport == "nccl"
+    whole = rank_device_bytes(graph, gpus, relays=relays, arrivals=arrivals)
     columns = min(graph.bytes, width_of(graph.vertices) * graph.arcs) // gpus
-    if parameters.transport == "nccl":
-        whole += BYTES_PER_ARRIVAL * (graph.normal_arcs or 0) // gpus
     try:
         plan = plan_ranks(parameters, machine, base=whole - columns, columns=columns, gpus=gpus)
     except DoesNotFit as error:

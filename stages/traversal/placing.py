@@ -221,13 +221,6 @@ def width_of(vertices: int) -> int:
     return 4 if vertices < 1 << 32 else 8
 
 
-def device_label_bytes(parameters: TraverseParameters, width: int) -> int:
-    """Bytes of a vertex's labels on the device: distances alone, or keys (gravel.kernels.bfs.cuda.labels)."""
-    if parameters.algorithm in OF_ALL_VERTICES:
-        return width
-    return 4 if parameters.output == "distance" else 8 if width == 4 else 20
-
-
 def label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
     """Bytes of a vertex's labels in a result; `tree` is what a predecessor takes."""
     if parameters.output == "checks":

@@ -98,7 +98,7 @@ def estimate(
 def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machine: Machine) -> Need:
     outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
     if graph.kind == "DistributedGraph":
-        from gravel.stages.traversal.device_need import verifying
+        from gravel.stages.traversal.rank_buffers import verifying
 
         return verifying(graph, traversal, outputs)
     checked = _checked(graph, traversal)

@@ -138,7 +138,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{PARTITION}/ranks.cu": [
         ("MOST_DEVICES", "partition.cuda.device_barrier", "MOST_DEVICES"),
         *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
-        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES FIRST"),
+        *same("partition.buffers", "SMALLEST ANY PLANES COUNTS SIDES"),
+        *same("partition.cuda.memory", "FIRST"),
         ("MERGE_ARCS + 1", "partition.cuda.memory", "MOST_ARCS"),
         ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),
     ],
@@ -147,7 +148,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("SECTOR", "partition.cuda.launch", "SECTOR"),
     ],
     f"{PARTITION}/components.cu": [
-        ("COUNTS", "partition.cuda.components_memory", "COUNTS"),
+        ("COUNTS", "partition.buffers", "COMPONENT_COUNTS"),
         ("sizeof(Part)", "partition.cuda.components_memory", "8 * len(FIELDS)"),
         *(
             (name.upper(), "partition.cuda.components_launch", f"2 + (*JOINING, *EXCHANGING).index('{name}')")
@@ -167,7 +168,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("THREADS", "striped.cuda.launch", "BLOCK"),
         ("TIMES", "striped.cuda.launch", "TIMES"),
         ("OF_BINS", "striped.cuda.launch", "OF_BINS"),
-        *same("striped.cuda.memory", "SIDES KEPT TAILS"),
+        ("SIDES", "partition.buffers", "STRIPE_SIDES"),
+        *same("partition.buffers", "KEPT TAILS"),
         ("sizeof(Stripe)", "striped.cuda.memory", "8 * len(FIELDS)"),
     ],
     "kernels/probes/links.cu": [

@@ -35,7 +35,7 @@ def prepare(
         import cupy
         import numpy
 
-        return *make(rounds(size), cupy).values(), numpy.uint64(mapping == "warp")
+        return *make(rounds(), cupy).values(), numpy.uint64(mapping == "warp")
 
     return CooperativeSearch(
         "quadratic",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gravel.kernels.arrays import backend_of
-from gravel.kernels.buffers import Buffer, Table, exact, total
+from gravel.kernels.buffers import Table, exact, table, total
 
 MAX_VERTICES = (1 << 31) - 1
 """The kernels count vertices in 32 bits and leave room for two marks."""
@@ -119,8 +119,8 @@ def plan_strong_components(graph: GraphSize, label_width: int, room: int) -> Bat
     """
     if graph.vertices > MAX_VERTICES:
         return None
-    table = *strong_components(graph.vertices, graph.arcs, graph.width, label_width), *rows(graph, None)
-    size = total(table)
+    checked = strong_components(graph.vertices, graph.arcs, graph.width, label_width)
+    size = total(checked + rows(graph, None))
     return Batch(0, None, size) if size <= room else None
 
 
@@ -148,51 +148,39 @@ def _batch(graph: GraphSize, beside: int, room: int, *, weight: int = 0) -> Batc
 
 def searches(graph: GraphSize, labels: LabelSize, symmetric: bool, words: int) -> Table:
     """What a batch takes beside the graph whose labels take `words` of each vertex."""
-    n, at_once = graph.vertices, min(CHUNK * words, labels.searches)
-    tree = labels.predecessor > 0
-    seen = Buffer("seen", "u4", (graph.arcs // LONG, words))
+    n, at_once, tree = graph.vertices, min(CHUNK * words, labels.searches), labels.predecessor > 0
+    types = f"i{labels.distance}", f"i{labels.predecessor}"
     return (
         *label_table(n, words, nearer=not (symmetric or tree)),
-        *brought(n, at_once, f"i{labels.distance}", f"i{labels.predecessor}", levels=not labels.distance),
+        *brought(n, at_once, *types, levels=not labels.distance),
         *(ancestors(n) if tree else ()),
-        Buffer("bits", "u1", n),
-        seen,
-        Buffer("margin", "u1", MARGIN),
+        *table(bits=("u1", n), seen=("u4", (graph.arcs // LONG, words)), margin=("u1", MARGIN)),
     )
 
 
 def label_table(vertices: int, words: int, *, nearer: bool, per_word: int = 4) -> Table:
     """Labels of a batch side by side, `per_word` in a word, and for which of them a neighbour is nearer."""
-    return (
-        Buffer("labels", "u4", vertices * words, fill=0),
-        Buffer("nearer", "u1", per_word * vertices * words if nearer else 0),
-    )
+    size = vertices * words
+    return table(labels=("u4", size, 0), nearer=("u1", per_word * size * nearer))
 
 
 def brought(vertices: int, at_once: int, distance: str, predecessor: str, *, levels: bool) -> Table:
     """Predecessors as they come, and distances, twice a few, or `levels` counted along predecessors."""
-    some = min(CHUNK, at_once) if levels else min(2 * CHUNK, at_once)
-    return (
-        Buffer("raw", "i4" if levels else distance, (some, vertices)),
-        Buffer("above", predecessor, (at_once, vertices)),
-    )
+    some = min(CHUNK if levels else 2 * CHUNK, at_once)
+    raw = ("i4" if levels else distance, (some, vertices))
+    return table(raw=raw, above=(predecessor, (at_once, vertices)))
 
 
 def ancestors(vertices: int) -> Table:
     """An ancestor of each vertex, and the steps to it."""
-    return (Buffer("up", "u8", vertices),)
+    return table(up=("u8", vertices))
 
 
 def components(vertices: int, label_width: int) -> Table:
     """Labels as they came and as 32-bit numbers, parents, marks, and bits of offenders."""
-    return (
-        Buffer("labels", "u4", vertices),
-        Buffer("parents", "u4", vertices),
-        Buffer("unlike", "u1", vertices, fill=0),
-        Buffer("given", f"u{label_width}", vertices),
-        Buffer("bits", "u1", vertices),
-        Buffer("margin", "u1", MARGIN),
-    )
+    number, given = ("u4", vertices), (f"u{label_width}", vertices)
+    checked = table(labels=number, parents=number, unlike=("u1", vertices, 0))
+    return checked + table(given=given, bits=("u1", vertices), margin=("u1", MARGIN))
 
 
 def strong_components(vertices: int, arcs: int, width: int, label_width: int) -> Table:
@@ -200,50 +188,37 @@ def strong_components(vertices: int, arcs: int, width: int, label_width: int) ->
 
     That are labels as they come, rows of predecessors, or members of labels and arcs that enter them.
     """
-    n = vertices
+    n, tasks, ends = vertices, ("u8", vertices + 2 * (arcs // LONG + 1)), ("i8", vertices + 1)
     return (
-        Buffer("labels", "u4", n),
-        Buffer("bits", "u1", n),
-        Buffer("tasks", "u8", n + 2 * (arcs // LONG + 1)),
-        Buffer("seen", "u4", (2, -(-n // 32))),
-        Buffer("given", f"u{label_width}", n, phases=("labels",)),
-        Buffer("ends", "i8", n + 1, phases=("predecessors",)),
-        Buffer("tails", f"u{width}", arcs, phases=("predecessors",)),
-        Buffer("entering", "u8", n, phases=("members",)),
-        Buffer("first", "i8", n + 1, phases=("members",)),
-        Buffer("members", "u4", n, phases=("members",)),
-        Buffer("margin", "u1", MARGIN),
+        *table(labels=("u4", n), bits=("u1", n), tasks=tasks, seen=("u4", (2, -(-n // 32)))),
+        *table("device", "labels", given=(f"u{label_width}", n)),
+        *table("device", "predecessors", ends=ends, tails=(f"u{width}", arcs)),
+        *table("device", "members", entering=("u8", n), first=ends, members=("u4", n)),
+        *table(margin=("u1", MARGIN)),
     )
 
 
 def paths(vertices: int, labels: LabelSize) -> Table:
     """Labels, faults and bits; of a tree ancestors, levels, marks of arcs, and bits twice."""
     n, tree = vertices, labels.predecessor > 0
-    return (
-        *checked_paths(n, tree=tree),
-        Buffer("distance", f"i{labels.distance}", n),
-        Buffer("predecessor", f"i{labels.predecessor}", n),
-        *((*ancestors(n), Buffer("lost", "u1", n)) if tree else ()),
-        Buffer("margin", "u1", MARGIN),
-    )
+    there = table(distance=(f"i{labels.distance}", n), predecessor=(f"i{labels.predecessor}", n))
+    of_tree = ancestors(n) + table(lost=("u1", n)) if tree else ()
+    return *checked_paths(n, tree=tree), *there, *of_tree, *table(margin=("u1", MARGIN))
 
 
 def checked_paths(vertices: int, *, tree: bool) -> Table:
     """What checks of shortest paths keep from one search to the next."""
-    return (
-        Buffer("faults", "u4", vertices),
-        Buffer("bits", "u1", vertices),
-        Buffer("levels", "i4", vertices if tree else 0),
-        Buffer("has", "u1", vertices if tree else 1),
-    )
+    n, kept = vertices, vertices if tree else 0
+    return table(faults=("u4", n), bits=("u1", n), levels=("i4", kept), has=("u1", max(1, kept)))
 
 
 def rows(graph: GraphSize, arcs: int | None) -> Table:
     """Rows with so many arcs at once, None for all, and the pieces of long ones; nothing of resident rows."""
     several = graph.arcs if arcs is None or graph.resident else arcs
-    there = Buffer("offsets", "i8", graph.vertices + 1), Buffer("columns", f"u{graph.width}", several)
-    listed = Buffer("long_rows", "u1", (several // LONG, LIST_BYTES))
-    return (listed,) if graph.resident else (*there, listed)
+    listed = table(long_rows=("u1", (several // LONG, LIST_BYTES)))
+    if graph.resident:
+        return listed
+    return table(offsets=("i8", graph.vertices + 1), columns=(f"u{graph.width}", several)) + listed
 
 
 def _least_part(graph: GraphSize) -> int:

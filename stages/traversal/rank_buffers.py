@@ -1,9 +1,12 @@
-"""What ranks take on a GPU, counted from their arrays."""
+"""What ranks take on a GPU, by the tables of their kernels, and what ranks of distributed graphs take."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gravel.kernels.bfs.buffers import NARROW, labels
+from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.partition import buffers
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.placing import width_of
 
@@ -15,46 +18,14 @@ if TYPE_CHECKING:
 LABEL_BYTES = 256 << 20
 """Of the labels that one call of a group of ranks brings back; they pass through memory twice."""
 
-BYTES_PER_VERTEX = 51
-"""Of a rank: distance, predecessor, depth, key and the one expected, slot, queues and bitmaps, as much again
-for the labels put together, and what `gravel.kernels.partition.cuda.row_tables` adds."""
-
-WIDE_BYTES_PER_VERTEX = BYTES_PER_VERTEX + 12
-"""From 2^32 vertices on."""
-
-BYTES_PER_NORMAL_ARC = 20
-"""A bin with ids and tails, a row, and the column by compact ids (8 from 2^32 vertices on)."""
-
-BYTES_PER_RELAYED_ARC = 8
-"""With local all-to-all: an id and a vertex (4 more from 2^32 vertices on) that a mate lists."""
-
-BYTES_PER_DELEGATE = 73
-"""On every rank: distance, key, queues, the first arcs of queued rows, columns, length and number."""
-
 DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""
-
-STRIPE_BYTES_PER_VERTEX = 28
-"""Of a rank: key or distance and place in the queue, and as much again for the labels put together."""
-
-STRIPE_BYTES_PER_ENTRY = 8
-"""Of a bin: a vertex and its predecessor."""
-
-BYTES_PER_ARRIVAL = 8
-"""Of an arc between normal vertices, beside what peers take: an id that comes, and a tail asked for."""
-
-BYTES_PER_NODE = 28
-"""Of a rank's vertices and of every delegate: parent, label, what was told last, what is published, a hook of
-two vertices; and the labels put together."""
 
 SEARCH_BYTES_PER_ARC = 60
 """Of a level on the CPU, as it arrives and is sorted."""
 
 LEVEL_BYTES = 4
 """Of each vertex of the graph on every rank that checks."""
-
-WIDE_BYTES_PER_NODE = 52
-"""As `BYTES_PER_NODE`, where vertices take 64 bits."""
 
 OFFSET_BYTES = 16
 """Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
@@ -66,39 +37,73 @@ LABEL_BYTES_PER_VERTEX = 64
 """Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
 
 
-def rank_device_bytes(graph: Extent, ranks: int, *, relays: bool = False) -> int:
-    """State what each of `ranks` GPUs takes.
+def searching_rank(
+    vertices: int, normal_arcs: int, ranks: int, *, relays: bool = False, arrivals: bool = False
+) -> Table:
+    """What each of `ranks` GPUs takes beside subgraphs, with `normal_arcs` of the whole graph.
 
-    Subgraphs and labels, what each nn arc takes, more if vertices go by way of mates, and the bits of all
-    ranks' frontiers.
+    It is more if vertices go by way of mates (`relays`) or are asked for (`arrivals`, by NCCL).
     """
-    relayed = BYTES_PER_RELAYED_ARC + (4 if graph.vertices >= 1 << 32 else 0)
-    normal = (BYTES_PER_NORMAL_ARC + relays * relayed) * (graph.normal_arcs or 0)
-    shared = graph.bytes + vertex_bytes(graph.vertices) * graph.vertices + normal
-    fronts = graph.vertices // 8
-    return shared // max(1, ranks) + fronts + int(BYTES_PER_DELEGATE * DELEGATE_SHARE * graph.vertices)
+    own, normal = -(-vertices // ranks), -(-normal_arcs // ranks)
+    delegates, vertex = int(DELEGATE_SHARE * vertices), vertex_type(vertices)
+    size = buffers.Size(
+        ranks,
+        own,
+        own,
+        delegates,
+        -(-own // 32),
+        normal,
+        buffers.ANY,
+        vertex,
+        relayed=normal * relays,
+        dn=delegates,
+        dd=delegates,
+        fronts=True,
+    )
+    return (
+        *buffers.shared(size),
+        *buffers.search(size),
+        *buffers.row_tables(size, normal),
+        *buffers.joined(own, vertex),
+        Buffer("arrivals", "u4", (2, normal * arrivals)),
+    )
 
 
-def vertex_bytes(vertices: int) -> int:
-    """State what a rank's GPU takes for each of its vertices, by how many the graph has."""
-    return BYTES_PER_VERTEX if vertices < 1 << 32 else WIDE_BYTES_PER_VERTEX
+def joining_rank(vertices: int, hooks: int, ranks: int) -> Table:
+    """What each of `ranks` GPUs takes beside subgraphs to find components; `hooks` are those of nn arcs."""
+    own, vertex = -(-vertices // ranks), vertex_type(vertices)
+    nodes = own + int(DELEGATE_SHARE * vertices)
+    return *buffers.components(nodes, nodes + hooks // ranks, vertex), Buffer("joined", vertex, nodes)
+
+
+def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Table:
+    """What each of `ranks` GPUs takes of stripes beside rows; without bitmask bins have room for all arcs."""
+    own, entries = -(-vertices // ranks), arcs // ranks
+    room = min(entries, vertices) if bitmask else entries
+    tree = 32 if vertices < NARROW else 33
+    return (
+        *labels(own, tree),
+        *buffers.stripe(ranks, own, vertices, room, tree=True, bitmask=bitmask, huge=0),
+        *buffers.joined(own, vertex_type(vertices)),
+    )
+
+
+def rank_device_bytes(graph: Extent, ranks: int, **ways: bool) -> int:
+    """State what each of `ranks` GPUs takes of a partition; `ways` are those of `searching_rank`."""
+    ranks = max(1, ranks)
+    return graph.bytes // ranks + total(searching_rank(graph.vertices, graph.normal_arcs or 0, ranks, **ways))
 
 
 def stripe_device_bytes(graph: Extent, ranks: int) -> int:
-    """State what each of `ranks` GPUs takes of stripes: rows, labels, bins, and a bit for every vertex.
-
-    Without the bitmask bins take more: room for every arc.
-    """
-    p, n = max(1, ranks), graph.vertices
-    entries = min(graph.arcs // p, n)
-    return (graph.bytes + STRIPE_BYTES_PER_VERTEX * n) // p + STRIPE_BYTES_PER_ENTRY * entries + n // 8
+    """State what each of `ranks` GPUs takes of stripes."""
+    ranks = max(1, ranks)
+    return graph.bytes // ranks + total(stripe(graph.vertices, graph.arcs, ranks))
 
 
 def component_bytes(graph: Extent, ranks: int) -> int:
     """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and hooks along nn arcs."""
-    hooks = 8 * (graph.normal_arcs or 0) if graph.directed else 0
-    shared = graph.bytes + BYTES_PER_NODE * graph.vertices + hooks
-    return shared // max(1, ranks) + int(BYTES_PER_NODE * DELEGATE_SHARE * graph.vertices)
+    ranks, hooks = max(1, ranks), (graph.normal_arcs or 0) if graph.directed else 0
+    return graph.bytes // ranks + total(joining_rank(graph.vertices, hooks, ranks))
 
 
 def distributed_need(
@@ -128,12 +133,10 @@ def distributed_need(
     compiled = distribute.COMPILED
     if machine.backend == "cuda" and parameters.backend != "cpu":
         if components:
-            node = BYTES_PER_NODE if width == 4 else WIDE_BYTES_PER_NODE
-            held = (rows + (node + OFFSET_BYTES + 4 * width) * n) // p + node * delegates + known * n
+            held = (rows + (OFFSET_BYTES + 4 * width) * n) // p + total(joining_rank(n, 0, p)) + known * n
         else:
-            arriving = BYTES_PER_ARRIVAL if parameters.transport == "nccl" else 0
-            held = (rows + vertex_bytes(n) * n + (BYTES_PER_NORMAL_ARC + arriving) * normal) // p
-            held += BYTES_PER_DELEGATE * delegates + known * n + n // 8
+            arrivals = parameters.transport == "nccl"
+            held = rows // p + total(searching_rank(n, normal, p, arrivals=arrivals)) + known * n
         held = max(held, distribute.device_bytes(n, m, p))
         making = searching = 0
     elif components:
