@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gravel.kernels.bfs.choice import may_be_deep
 from gravel.kernels.bfs.strategies import STRATEGIES
@@ -33,23 +34,16 @@ LONG_ROW, HUGE_ROW = 1024, 1 << 17  # as in wide.cuh
 QUEUES_CONTROL = 176  # as in frontier_queues.cuh
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
 FLEX_PROGRESS = 4
-HUB_DEGREE = 64
-"""Arcs beyond which `flex` sets a vertex aside."""
-
-MOST_SEARCHES = 64
-"""Of one batch of `multi_source`, each with its labels."""
-
+HUB_DEGREE = 64  # arcs beyond which `flex` sets a vertex aside
+MOST_SEARCHES = 64  # of one batch of `multi_source`, each with its labels
 BATCH_CONTROL, BATCH_LOG = 3 * 48, 256  # as in multi_source.cu, three copies of its
 HOST_ROWS_CONTROL, LOG_FIRST = 4 * 32, 3  # as in host_rows.cuh, four copies of its, and host_rows.cu
-WORD_COLUMNS = 32 * 32
-"""Columns of a word of lines (host_rows.cuh)."""
+WORD_COLUMNS = 32 * 32  # of a word of lines (host_rows.cuh)
+CHECKPOINT_BYTES = 256  # of varint rows between checkpoints (gravel.kernels.layouts.varint)
 
 BLOCK_QUEUE_BYTES = 20 << 20
 """Of the queues of all blocks of `persistent` at most, half as large as the shared memory of all
 multiprocessors: 15 MiB on an H100."""
-
-CHECKPOINT_BYTES = 256
-"""Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
 
 NARROW = 1 << 31
 """Vertices from which predecessors take 64 bits, and 33 in a key."""
@@ -249,7 +243,7 @@ def _planned_persistent(size: Size) -> Table:
     # Encoded rows are counted while records are made, before all other arrays.
     counted = table("device", "records", counted=("i8", (2, size.vertices if size.stream is not None else 0)))
     searching = (replace(each, phases=("search",)) for each in later)
-    return *cooperative(size.logged), records, *counted, *searching, *_units(size)
+    return records, *counted, *searching, *_units(size)
 
 
 def _units(size: Size) -> Table:
@@ -257,24 +251,18 @@ def _units(size: Size) -> Table:
     return table(checkpoints=(size.vertex, (size.stream or 0) // CHECKPOINT_BYTES))
 
 
-def _planned_queues(size: Size, *, edges: bool = True) -> Table:
-    return *cooperative(size.logged), *frontier_queues(size, edges=edges)
-
-
-def _planned_sliding(size: Size) -> Table:
-    return *cooperative(size.logged), *vertex_queue(size, words=FLEX_PROGRESS)
-
+_SLIDING = partial(vertex_queue, words=FLEX_PROGRESS)
 
 _DEVICE: Mapping[str, Callable[[Size], Table]] = {
-    "top_down": lambda size: _planned_loop(size, pull=False),
+    "top_down": partial(_planned_loop, pull=False),
     "direction_optimizing": _planned_loop,
     "persistent": _planned_persistent,
     "multi_source": lambda size: (*multi_source(size, entries=size.entries), *_units(size)),
-    "expand_contract": lambda size: _planned_queues(size, edges=False),
-    **dict.fromkeys(("contract_expand", "two_phase", "hybrid"), _planned_queues),
-    "quadratic": lambda size: (*cooperative(size.logged), *rounds()),
-    **dict.fromkeys(("linear_queue", "hierarchical_queue", "adaptive"), _planned_sliding),
-    "flex": lambda size: (*_planned_sliding(size), *flex(size, hubs=size.arcs // HUB_DEGREE, blocks=1)),
+    "expand_contract": partial(frontier_queues, edges=False),
+    **dict.fromkeys(("contract_expand", "two_phase", "hybrid"), partial(frontier_queues, edges=True)),
+    "quadratic": lambda _: rounds(),
+    **dict.fromkeys(("linear_queue", "hierarchical_queue", "adaptive"), _SLIDING),
+    "flex": lambda size: (*_SLIDING(size), *flex(size, hubs=size.arcs // HUB_DEGREE, blocks=1)),
 }
 
 
@@ -292,8 +280,8 @@ def on_device(strategy: str, size: Size) -> Table:
         return max((on_device(name, size) for name in names), key=total)
     if strategy not in _DEVICE:
         return elsewhere(size)
-    mine = _DEVICE[strategy](size)
-    return mine if strategy == "multi_source" else (*labels(size.vertices, size.tree), *mine)
+    own = *cooperative(size.logged), *_DEVICE[strategy](size)
+    return own if strategy == "multi_source" else (*labels(size.vertices, size.tree), *own)
 
 
 def on_host(strategy: str, size: Size) -> Table:

@@ -6,6 +6,7 @@ Searches make their arrays from these tables (`gravel.kernels.buffers`), and pla
 
 from __future__ import annotations
 
+from gravel.kernels.bfs.buffers import CHECKPOINT_BYTES
 from gravel.kernels.buffers import Table, table, vertex_type
 
 HUB, TILE, COUNTERS = 4096, 2048, 80
@@ -14,9 +15,6 @@ tile.cuh."""
 
 HUB_ARCS = 7 * 32
 """Arcs of a row of afforest_rows.cu's UNITS units at least, each but the last of 32 neighbours or more."""
-
-CHECKPOINT_BYTES = 256
-"""Bytes of varint rows between checkpoints (gravel.kernels.layouts.varint)."""
 
 HEADS = 2
 """First neighbours of every vertex that are joined before any row, as Sutton et al. take. Of rows in host

@@ -78,7 +78,7 @@ def elsewhere(parameters: TraverseParameters, graph: Extent, *, encoded: bool) -
     back = brought(parameters, graph, whole=False)
     if parameters.algorithm == "bfs":
         return *bfs.elsewhere(search_size(parameters, n, m)), *back
-    checkpoints = stream_bytes(graph) // components.CHECKPOINT_BYTES if encoded else 0
+    checkpoints = stream_bytes(graph) // bfs.CHECKPOINT_BYTES if encoded else 0
     return *components.elsewhere(n, m), Buffer("checkpoints", vertex_type(n), checkpoints), *back
 
 

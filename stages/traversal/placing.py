@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.buffers import MOST_SEARCHES
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.names import OF_ALL_VERTICES
 from gravel.stages.traversal.strategy import placements_of
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 COLUMNS = "columns"
 """The name of a graph's columns among the arrays that are placed."""
 
-
-MOST_SEARCHES = 64
-"""Of one batch of `gravel.kernels.bfs.multi_source`, each with its labels."""
 
 COUNTED_AT_ONCE = 1 << 22
 """Vertices whose arcs are counted at once on the device, from row offsets and their differences, 64 MiB."""

@@ -25,14 +25,9 @@ def same(module: str, names: str) -> list[tuple[str, str, str]]:
 
 CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing.cu": [
-        ("CHUNK", "bfs.buffers", "CHUNK"),
+        *same("bfs.buffers", "CHUNK TRACE TRACED_WORDS MOST_TRACED MOST_IN_TEAM IN_PLANE"),
         ("UNEVEN", "bfs.cuda.row_sources", "UNEVEN"),
-        ("TRACE", "bfs.buffers", "TRACE"),
-        ("TRACED_WORDS", "bfs.buffers", "TRACED_WORDS"),
-        ("MOST_TRACED", "bfs.buffers", "MOST_TRACED"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
-        ("MOST_IN_TEAM", "bfs.buffers", "MOST_IN_TEAM"),
-        ("IN_PLANE", "bfs.buffers", "IN_PLANE"),
         ("ALONE", "bfs.cuda.deferred_rows", "ALONE"),
         ("WHOLE_BLOCK", "bfs.cuda.deferred_rows", "WHOLE_BLOCK"),
         ("DONE + 1", "bfs.cuda.level_loop", "len(STEPS)"),
@@ -47,12 +42,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("IN_PLANE", "bfs.buffers", "IN_PLANE"),
     ],
     f"{BFS}/direction_optimizing_encoded.cu": [
-        ("TRACE", "bfs.buffers", "TRACE"),
-        ("TRACED_WORDS", "bfs.buffers", "TRACED_WORDS"),
-        ("MOST_TRACED", "bfs.buffers", "MOST_TRACED"),
+        *same("bfs.buffers", "TRACE TRACED_WORDS MOST_TRACED MOST_IN_TEAM IN_PLANE"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
-        ("MOST_IN_TEAM", "bfs.buffers", "MOST_IN_TEAM"),
-        ("IN_PLANE", "bfs.buffers", "IN_PLANE"),
         ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
         ("STAGE", "bfs.cuda.level_loop", "STAGED"),
         ("LISTED - MOST_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
@@ -60,12 +51,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.buffers", "IN_PLANE")],
     f"{BFS}/persistent.cu": [
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "PERSISTENT_CONTROL"),
-        ("NOTICE_WORDS", "bfs.buffers", "NOTICE_WORDS"),
-        ("LONG_ROW", "bfs.buffers", "LONG_ROW"),
-        ("HUGE_ROW", "bfs.buffers", "HUGE_ROW"),
+        *same("bfs.buffers", "NOTICE_WORDS LONG_ROW HUGE_ROW"),
         ("MOST_HOPS", "bfs.cuda.persistent", "MOST_HOPS"),
     ],
-    f"{BFS}/linear_queue.cu": [(name, "bfs.buffers", name) for name in ("ROUNDS", "COUNTER_WORDS")],
+    f"{BFS}/linear_queue.cu": same("bfs.buffers", "ROUNDS COUNTER_WORDS"),
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.frontier_queues", "STAGE"),
         ("MOST_THREADS", "bfs.cuda.frontier_queues", "MOST_THREADS"),
