@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy
-
+from gravel.kernels.buffers import Table, make, table, vertex_type
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
+
+if TYPE_CHECKING:
+    import numpy
 
 SOURCE = "kernels/relabel.cu"
 MOST_BLOCKS = 1 << 16
+
+
+def back_table(vertices: int, tree: str, *, distance: bool, predecessor: bool, item: int = 0) -> Table:
+    """Arrays of `LabelsBack`; `item` are bytes of a vertex, 0 for those that so many vertices need."""
+    vertex = f"u{item}" if item else vertex_type(vertices)
+    order = table(permutation=(vertex, vertices), inverse=(vertex, vertices * predecessor))
+    hops = table(distance=("i4", vertices)) if distance else ()
+    return order + hops + (table(predecessor=(tree, vertices)) if predecessor else ())
 
 
 class LabelsBack:
@@ -28,6 +38,7 @@ class LabelsBack:
         self, permutation: Any, *, distance: bool, predecessor: bool, tree: Any, block: int = 256
     ) -> None:
         import cupy
+        import numpy
 
         self._permutation = cupy.asarray(permutation)
         vertices = len(self._permutation)
@@ -37,19 +48,24 @@ class LabelsBack:
         self._kernel = module.get_function("labels_back")
         self._launch = (blocks_for(vertices, block, most=MOST_BLOCKS),), (block,)
         self._vertices = numpy.uint64(vertices)
-        self._inverse = cupy.empty(vertices if predecessor else 0, self._permutation.dtype)
+        _, inverse, *self._labels = back_table(
+            vertices,
+            f"i{self._tree.itemsize}",
+            distance=distance,
+            predecessor=predecessor,
+            item=self._permutation.dtype.itemsize,
+        )
+        self._inverse = inverse.make(cupy)
         if predecessor:
             arguments = self._permutation, self._vertices, self._inverse
             module.get_function("invert")(*self._launch, arguments)
-        self._made = distance, predecessor
         self._allocate()
 
     def _allocate(self) -> None:
         import cupy
 
-        vertices = len(self._permutation)
-        self._distance = cupy.empty(vertices, cupy.int32) if self._made[0] else None
-        self._predecessor = cupy.empty(vertices, self._tree) if self._made[1] else None
+        made = make(self._labels, cupy)
+        self._distance, self._predecessor = made.get("distance"), made.get("predecessor")
         self._is_mine = True
 
     def hand_over(self) -> None:
@@ -62,6 +78,8 @@ class LabelsBack:
 
         `distance` and `predecessor` are device arrays (vertices,) of any stride, None where left out.
         """
+        import numpy
+
         if not self._is_mine:
             self._allocate()
         arguments = (
@@ -78,6 +96,8 @@ class LabelsBack:
 
 def _strided(labels: Any | None, dtype: Any) -> tuple[numpy.uint64, numpy.int64]:
     """Address and stride, in elements, of labels."""
+    import numpy
+
     if labels is None:
         return numpy.uint64(0), numpy.int64(0)
     if labels.dtype != dtype:

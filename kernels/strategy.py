@@ -51,7 +51,6 @@ class Strategy:
     placements: Sequence[str] = ("device", "pinned")
     counts: Sequence[str] = ()  # backends where `statistics=True` counts the arcs that a search gathers
     automatic: Sequence[str] = ()  # backends where `auto` may stand for it
-    queues_arcs: bool = False  # whether its queues hold all arcs of a level
     encoded: bool = False  # whether its functions take rows of any layout
 
     def on(self, layout: str) -> Strategy:

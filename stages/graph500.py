@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from gravel.kernels.bfs import buffers
+from gravel.kernels.buffers import total
 from gravel.stages.graph500_parameters import Graph500Parameters
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Stage
 from gravel.stages.symmetrize import device_bytes
-from gravel.stages.traversal.device_need import search_bytes
 from gravel.stages.traversal.faults import tuning_faults
 from gravel.stages.traversal.strategy import cannot_run
 
@@ -61,8 +62,8 @@ def _estimate(
     outputs = (Extent(kind="Measurement", bytes=0), Extent(kind="Verification", bytes=4096))
     if machine.backend == "cuda" and parameters.backend != "cpu":
         building = device_bytes(n, edges, 2 * edges, width)
-        labels = 8 if width == 4 else 20
-        search = search_bytes(parameters.strategy, n, 2 * edges, width=width, labels=labels, tree=True)
+        tree = 32 if n < buffers.NARROW else 33
+        search = total(buffers.on_device(parameters.strategy, buffers.Size(n, 2 * edges, tree)))
         validating = VALIDATION_BYTES_PER_EDGE * min(edges, VALIDATED_AT_ONCE) + VALIDATION_BYTES_PER_ROW * n
         searched = listed + rows + search + validating
         return Need(COMPILED_CUDA + 24 * n, max(building, searched), outputs)

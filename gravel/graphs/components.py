@@ -66,8 +66,9 @@ def _find_strong(rows: PlacedRows, ids: Ids, strategy: str) -> Components:
 
 def _rows_on_gpu(rows: PlacedRows) -> tuple[Any, ...]:
     """Return the rows of successors and of predecessors on the GPU; raises as `Graph.components` does."""
+    from gravel.kernels.buffers import total
     from gravel.kernels.placement.device_copies import on_device
-    from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
+    from gravel.kernels.strong_components.buffers import forward_backward
 
     if rows.placement in ("pinned", "split", "streamed"):
         raise ValueError(
@@ -75,7 +76,7 @@ def _rows_on_gpu(rows: PlacedRows) -> tuple[Any, ...]:
             "place the graph with place('device') or place('host')"
         )
     both = *_columns(rows), *_columns(rows.in_direction("in"))
-    taken = device_bytes(len(rows), len(both[1]), both[1].dtype.itemsize)
+    taken = total(forward_backward(len(rows), len(both[1]), both[1].dtype.itemsize))
     refuse_device("strong components", sum(int(each.nbytes) for each in both) + taken, rows.machine)
     return tuple(map(on_device, both))
 

@@ -137,8 +137,8 @@ def prepare(
 
 def searched_with(rows: PlacedRows, **asked: Any) -> tuple[SearchedGraph, TraverseParameters]:
     """Return rows ready for an algorithm, and its checked parameters."""
+    from gravel.kernels.bfs.buffers import MOST_SEARCHES
     from gravel.stages.traversal.parameters import TraverseParameters, VertexSources
-    from gravel.stages.traversal.placing import MOST_SEARCHES
 
     placement = "auto" if rows.placement == "host" else rows.placement
     if placement == "auto" and rows.machine.backend == "cpu" and asked["strategy"] != "streamed":

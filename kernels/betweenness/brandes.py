@@ -14,6 +14,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.betweenness.buffers import workspace
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 
 CHOOSING = 64
@@ -27,12 +29,9 @@ class Workspace:
     """What one thread needs: the search of a source, and the sums of the sources that share them."""
 
     def __init__(self, vertices: int, sums: int, dtype: Any) -> None:
-        self.level = numpy.full(vertices, -1, numpy.int32)
-        self.paths = numpy.zeros(vertices, numpy.float64)
-        self.share = numpy.zeros(vertices, numpy.float64)
-        self.queue = numpy.empty(vertices, dtype)
+        made = make(workspace(vertices, dtype.itemsize, sums), numpy)
+        self.level, self.paths, self.share, self.queue, self.sums = made.values()
         self.level_arcs = numpy.zeros((2, CHOOSING + 1), numpy.int64)
-        self.sums = numpy.zeros(sums, numpy.float64)
 
     @property
     def search(self) -> tuple[NDArray[Any], ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.betweenness.buffers import one_by_one
 from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
-from gravel.kernels.betweenness.sizes import block_bytes
+from gravel.kernels.buffers import exact, make
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, multiprocessors, vertex_macro
 from gravel.kernels.distances.interface import refuse_width
 
@@ -28,7 +29,7 @@ class Independent:
 
         forward, backward, sources, size = wanted.forward, wanted.backward, wanted.sources, wanted.size
         self._count, dtype = wanted.vertices, forward[1].dtype
-        each = block_bytes(self._count, dtype.itemsize)
+        each = exact(one_by_one(self._count, dtype.itemsize, 1))
         refuse_width(each + 8 * size, memory, 1)
         blocks = min(BLOCKS_PER_PROCESSOR * multiprocessors(), sources, (memory - 8 * size) // each)
         self.batch = int(blocks)
@@ -36,12 +37,8 @@ class Independent:
         self.milliseconds = 0.0
         self._forward, self._backward = forward, backward
         self._of_arcs, self._endpoints = wanted.of_arcs, wanted.endpoints
-        places = max(1, self.batch * self._count)
-        self._level = cupy.empty(places, cupy.uint32)
-        self._queue = cupy.empty(places, dtype)
-        self._paths, self._share = (cupy.empty(places, cupy.float64) for _ in range(2))
-        self._sources = cupy.zeros(self.batch, cupy.int64)
-        self._reached = cupy.zeros(self.batch, cupy.uint32)
+        made = make(one_by_one(self._count, dtype.itemsize, self.batch), cupy)
+        self._level, self._queue, self._paths, self._share, self._sources, self._reached = made.values()
         self._infinite = cupy.zeros(1, cupy.uint32)
         self.sums = cupy.zeros(size, cupy.float64)
         module = load(SOURCE, VERTEX=vertex_macro(dtype), ARCS=int(wanted.of_arcs))

@@ -10,8 +10,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.betweenness.brandes import Workspace, search_each
+from gravel.kernels.betweenness.buffers import workspace
 from gravel.kernels.betweenness.interface import Sums, TooManyPaths, Wanted
-from gravel.kernels.betweenness.sizes import thread_bytes
+from gravel.kernels.buffers import exact
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.threads import thread_count
 
@@ -49,7 +50,7 @@ class OnThreads:
     def __init__(self, wanted: Wanted, memory: int) -> None:
         forward, sources, n, size = wanted.forward, wanted.sources, wanted.vertices, wanted.size
         itemsize = forward[1].itemsize
-        each = thread_bytes(n, itemsize, size)
+        each = exact(workspace(n, itemsize, size))
         refuse_width(each + 8 * size, memory, 1)
         self.part = max(1, min(MAX_SHARED, sources // SHARES))
         parts = -(-sources // self.part)

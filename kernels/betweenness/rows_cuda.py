@@ -7,8 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.betweenness.buffers import LANES, MAX_WORDS, PIECE, in_rows
 from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
-from gravel.kernels.betweenness.sizes import LANES, MAX_WORDS, PIECE, row_bytes
+from gravel.kernels.buffers import exact, make
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.interface import refuse_width
@@ -39,7 +40,7 @@ class InRows:
         listed = sum(each.bytes for each in self._pieces[: 1 if symmetric else 2])
 
         def taken(words: int) -> int:
-            return listed + row_bytes(self._count, pieces, words, size)
+            return listed + exact(in_rows(self._count, pieces, words, size))
 
         words = max(1, min(MAX_WORDS, -(-sources // LANES)))
         while words > 1 and taken(words) > memory:
@@ -52,16 +53,10 @@ class InRows:
         self._of_arcs, self._endpoints = wanted.of_arcs, wanted.endpoints
         module = load(SOURCE, VERTEX=vertex_macro(dtype), WORDS=words, ARCS=int(wanted.of_arcs))
         self._kernels = {name: module.get_function(name) for name in KERNELS}
-        row, rows = self.batch, max(1, self._count)
-        self._seen, *self._bits = (cupy.empty(rows * words, cupy.uint32) for _ in range(3))
-        self._level = cupy.empty(rows * row, cupy.uint16)
-        self._paths, self._share = (cupy.empty(rows * row, cupy.float64) for _ in range(2))
-        self._piece_sums = cupy.empty(max(1, pieces * row), cupy.float64)
-        self._piece_bits = cupy.empty(max(1, pieces * words), cupy.uint32)
-        self._sources = cupy.zeros(row, cupy.int64)
-        self._reached = cupy.zeros(row, cupy.uint64)
-        self._live = [cupy.zeros(words + 1, cupy.uint32) for _ in range(2)]
-        self.sums = cupy.zeros(size, cupy.float64)
+        made = list(make(in_rows(self._count, pieces, words, size), cupy).values())
+        self._seen, self._bits, self._live, self.sums = made[0], made[1:3], made[10:12], made[12]
+        self._level, self._paths, self._share, self._piece_sums, self._piece_bits = made[3:8]
+        self._sources, self._reached = made[8:10]
 
     def run(self, sources: NDArray[numpy.int64]) -> None:
         """Add the shares of up to `batch` sources to `sums`; `milliseconds` is the time of the last run.

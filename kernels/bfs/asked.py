@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gravel.kernels.bfs.buffers import Size, host_labels
+from gravel.kernels.buffers import make
+
 DEEPEST = (1 << 31) - 1
 """What kernels take for a depth that is not limited."""
 
@@ -54,20 +57,11 @@ class Asked:
 
     def allocate(self, vertices: int, arrays: Any) -> tuple[Any, Any]:
         """Make distances and predecessors with NumPy or CuPy as `arrays`, empty where not asked for."""
-        return (
-            arrays.empty(vertices if self.distance else 0, arrays.int32),
-            arrays.empty(vertices if self.tree else 0, predecessor_dtype(vertices)),
-        )
+        made = make(host_labels(Size(vertices, 0, self.tree, self.distance)), arrays)
+        return made["distance"], made["predecessor"]
 
 
 def check_source(source: int, vertices: int) -> None:
     """Raise ValueError unless the source is a vertex."""
     if not 0 <= source < vertices:
         raise ValueError(f"source {source} is not a vertex; there are {vertices}")
-
-
-def predecessor_dtype(vertices: int) -> Any:
-    """Give the type of predecessors: int32 below 2^31 vertices, else int64."""
-    import numpy
-
-    return numpy.int32 if vertices < 1 << 31 else numpy.int64

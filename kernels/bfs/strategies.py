@@ -63,7 +63,6 @@ STRATEGIES = table(
         source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.2",
         cuda="gravel.kernels.bfs.cuda.frontier_queues:contract_expand",
         counts=("cuda",),
-        queues_arcs=True,
     ),
     Strategy(
         name="two_phase",
@@ -71,7 +70,6 @@ STRATEGIES = table(
         source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.3",
         cuda="gravel.kernels.bfs.cuda.frontier_queues:two_phase",
         counts=("cuda",),
-        queues_arcs=True,
     ),
     Strategy(
         name="hybrid",
@@ -80,7 +78,6 @@ STRATEGIES = table(
         cuda="gravel.kernels.bfs.cuda.frontier_queues:hybrid",
         counts=("cuda",),
         automatic=("cuda",),
-        queues_arcs=True,
     ),
     Strategy(
         name="quadratic",

@@ -13,7 +13,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bits import set_bits
-from gravel.kernels.distances.sizes import WORD
+from gravel.kernels.buffers import make
+from gravel.kernels.distances.buffers import WORD, workspace
 from gravel.kernels.jit import serial
 
 PLANES = 8
@@ -32,9 +33,8 @@ class Workspace:
 
     def __init__(self, vertices: int, words: int, dtype: Any) -> None:
         self.words = words
-        self.rows = tuple(numpy.empty(vertices * words, numpy.uint64) for _ in range(3))
-        self.marks = tuple(numpy.empty(vertices, numpy.uint8) for _ in range(2))
-        self.queues = tuple(numpy.empty(vertices, dtype) for _ in range(2))
+        made = tuple(make(workspace(vertices, words, dtype.itemsize), numpy).values())
+        self.rows, self.marks, self.queues = made[:3], made[3:5], made[5:]
         self.planes = numpy.zeros((PLANES, words), numpy.uint64)
         self.row = numpy.zeros((2, words), numpy.uint64)
         self.tally = numpy.zeros(words * WORD, numpy.int64)

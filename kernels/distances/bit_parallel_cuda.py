@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.buffers import exact, make
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load
 from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
+from gravel.kernels.distances.buffers import rows_of_bits
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
 from gravel.kernels.distances.row_parts import RowParts
@@ -85,16 +87,8 @@ class BitParallel:
         self._pieces_of = self._slices(parts.bounds)
 
         def taken(words: int) -> int:
-            bitmaps = 3 * 4 * -(-self._count // 32)
             outputs = Outputs.bytes(32 * words, levels, of_vertices)
-            return (
-                3 * 4 * words * self._count
-                + bitmaps
-                + self._pieces.bytes
-                + outputs
-                + parts.bytes
-                + 8 * 32 * words
-            )
+            return exact(rows_of_bits(self._count, words)) + self._pieces.bytes + outputs + parts.bytes
 
         wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
         narrower = [each for each in WORDS if each <= wide and taken(each) <= memory]
@@ -122,15 +116,9 @@ class BitParallel:
             "parts_ahead",
         )
         self._kernels = {name: module.get_function(name) for name in names}
-        row_words = max(1, self._count * self.words)
-        self._seen = cupy.empty(row_words, cupy.uint32)
-        self._fronts = [cupy.empty(row_words, cupy.uint32) for _ in range(2)]
-        self._marks = [cupy.empty(max(1, -(-self._count // 32)), cupy.uint32) for _ in range(2)]
-        self._complete = cupy.empty(max(1, -(-self._count // 32)), cupy.uint32)
-        self._live = cupy.zeros(self.words, cupy.uint32)
-        self._counts = cupy.zeros(self.batch, cupy.uint64)
-        self._totals = cupy.zeros(2, cupy.uint64)
-        self._told = cupy.zeros(2, cupy.uint64)
+        made = list(make(rows_of_bits(self._count, self.words), cupy).values())
+        self._seen, self._fronts, self._marks = made[0], made[1:3], made[3:5]
+        self._complete, self._live, self._counts, self._totals, self._told = made[5:]
         self._fronts_are_marked = False
         self._outputs = Outputs(self.batch, levels, of_vertices)
 

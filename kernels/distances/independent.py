@@ -10,6 +10,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
+from gravel.kernels.distances.buffers import own_search
 from gravel.kernels.jit import serial
 
 
@@ -17,8 +19,7 @@ class Workspace:
     """What one thread needs."""
 
     def __init__(self, vertices: int, dtype: Any) -> None:
-        self.visited = numpy.zeros(vertices, numpy.uint8)
-        self.queue = numpy.empty(vertices, dtype)
+        self.visited, self.queue = make(own_search(vertices, dtype.itemsize), numpy).values()
 
 
 @serial

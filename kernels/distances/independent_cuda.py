@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
+from gravel.kernels.buffers import exact, make
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_over, shared_bytes
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
+from gravel.kernels.distances.buffers import QUEUE_SHARE, independent
 from gravel.kernels.distances.interface import refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
-from gravel.kernels.distances.sizes import QUEUE_SHARE, RECORD
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -59,24 +60,26 @@ class Independent:
         self._kernel.max_dynamic_shared_size_bytes = self._shared = shared
         # Sums of vertices would count what a search found before it is given up.
         self._capacity = self._count if vertices else -(-self._count // QUEUE_SHARE)
-        each = self._capacity * item + Outputs.bytes(ROUNDS, levels, None) + (0 if there else 4 * words)
-        beside = RECORD * item * self._count + (0 if isinstance(source, Columns) else source.added)
-        beside += Outputs.bytes(0, levels, of_vertices) + (self._count - self._capacity) * item
+
+        def taken(blocks: int) -> int:
+            table = independent(self._count, item, blocks, capacity=self._capacity, bits=not there)
+            return exact(table) + Outputs.bytes(ROUNDS * blocks, levels, of_vertices)
+
+        each = taken(2) - taken(1)
+        beside = taken(1) - each + (0 if isinstance(source, Columns) else source.added)
         refuse_width(each + beside, memory, 1)
         resident = resident_blocks(self._kernel, block, shared)
         self.blocks = max(1, int(min(resident, most, (memory - beside) // each)))
         self.batch = self.blocks * ROUNDS
         self.bytes = beside + self.blocks * each
         self.milliseconds = 0.0
-        self._visited = cupy.empty(1 if there else max(1, self.blocks * words), cupy.uint32)
-        size = self._count + (self.blocks - 1) * self._capacity
-        self._queues = cupy.empty(max(1, size), rows.dtype)
-        self._records = cupy.empty(max(1, RECORD * self._count), rows.dtype)
+        table = independent(self._count, item, self.blocks, capacity=self._capacity, bits=not there)
+        self._visited, self._queues, self._records = make(table, cupy).values()
         self._source, self._rows = source, source.arguments
         self._outputs = Outputs(self.batch, levels, of_vertices)
-        make = module.get_function("make_records")
+        records = module.get_function("make_records")
         given = (numpy.uint64(self._count), self._records)
-        run_over(make, 32 * max(1, self._count), *self._rows, *given, most=1 << 12)
+        run_over(records, 32 * max(1, self._count), *self._rows, *given, most=1 << 12)
 
     def run(self, sources: Any, into: Aggregates) -> None:
         """Search from up to `batch` sources; `milliseconds` is the time of the last run."""

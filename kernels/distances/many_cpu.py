@@ -8,11 +8,12 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import exact
 from gravel.kernels.distances import bit_parallel
 from gravel.kernels.distances import independent as one_by_one
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
+from gravel.kernels.distances.buffers import WORD, own_search, widest
 from gravel.kernels.distances.interface import DEEP, Searches, is_deep, refuse_width
-from gravel.kernels.distances.sizes import WORD, queue_bytes, widest
 from gravel.kernels.threads import thread_count
 
 FEW = 4
@@ -158,7 +159,7 @@ class Independent(_OnThreads):
         memory: int,
     ) -> None:
         super().__init__(row_offsets, column_indices, vertices)
-        each = queue_bytes(self._count, column_indices.itemsize)
+        each = exact(own_search(self._count, column_indices.itemsize))
         each += 24 * self._count if vertices else 0
         refuse_width(each, memory, 1)
         self.threads = max(1, min(thread_count(), most, memory // max(1, each)))

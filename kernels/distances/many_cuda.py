@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.buffers import total
 from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.distances.buffers import BATCH, on_device
 from gravel.kernels.distances.interface import DEEP, Searches, is_deep
-from gravel.kernels.distances.sizes import BATCH, device_bytes, encoded_device_bytes
 from gravel.kernels.layouts.units import offsets_of
 
 if TYPE_CHECKING:
@@ -77,10 +78,8 @@ def _kept(rows: EncodedRows, most: int, memory: int) -> tuple[int, int]:
     item = numpy.dtype(rows.dtype).itemsize
     stream = rows.arrays.get("stream")
     for width in sorted({most, *(each for each in (64, 256) if each < most)}, reverse=True):
-        if stream is None:
-            batch = device_bytes(rows.vertex_count, rows.arc_count, item, width)
-        else:
-            batch = encoded_device_bytes(rows.vertex_count, len(stream), item, width)
+        size = None if stream is None else len(stream)
+        batch = total(on_device(rows.vertex_count, rows.arc_count, item, width, stream=size))
         if batch <= memory:
             return memory - batch, width
     return 0, most

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import exact, make
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
+from gravel.kernels.distances.buffers import outputs
 
 
 class Outputs:
@@ -16,19 +18,14 @@ class Outputs:
         import cupy
 
         self._levels = levels
-        self._sources = cupy.zeros(sources, cupy.int64)
-        self._sums = [cupy.zeros(sources, cupy.int64) for _ in range(3)]
-        self._reciprocal = cupy.zeros(sources, cupy.float64)
-        self._by_level = cupy.zeros(max(1, sources * levels), cupy.int64)
-        self._of_vertices: list[Any] = []
-        if vertices is not None:
-            self._of_vertices = [cupy.zeros(vertices, cupy.int64) for _ in range(2)]
-            self._of_vertices.append(cupy.full(vertices, -1, cupy.int64))
+        made = make(outputs(sources, levels, vertices), cupy).values()
+        self._sources, *self._sums, self._reciprocal, self._by_level = list(made)[:6]
+        self._of_vertices = list(made)[6:]
 
     @staticmethod
     def bytes(sources: int, levels: int, vertices: int | None) -> int:
         """State what they take."""
-        return sources * (40 + 8 * levels) + 24 * (vertices or 0)
+        return exact(outputs(sources, levels, vertices))
 
     @property
     def sources(self) -> Any:

@@ -43,13 +43,7 @@ LEAST_BUFFER = 1 << 12
 """Of each, at least: a word of lines of 32-bit columns (kernels/bfs/host_rows.cuh)."""
 
 
-FIXED_BYTES = 1 << 20
-"""Of a search: its log, its counters and what allocations are rounded up by."""
-
 NOTHING_LEFT = "of a split nothing is left for host memory"
-
-WORD_COLUMNS = 32 * 32
-"""Columns of a word of lines (kernels/bfs/host_rows.cuh)."""
 
 
 class DoesNotFit(ValueError):
@@ -162,16 +156,6 @@ def on_host(sizes: Sizes, limits: Limits, asked: str = "auto") -> Plan:
             f"streaming needs {_needs(streamed)}; {_allowed(limits)}", _cure(streamed, limits, [])
         )
     return replace(streamed, reason="asked for") if asked == "streamed" else streamed
-
-
-def row_search_bytes(vertices: int, arcs: int, item: int, labels: int) -> int:
-    """Count what a search of rows elsewhere takes on the device, row offsets included.
-
-    `item` is the size of a column, `labels` that of a vertex's labels. Beside them there are five bitmaps of
-    vertices, and for each word of lines its marks, its first row and where kept lines lie.
-    """
-    words = -(-arcs // WORD_COLUMNS)
-    return vertices * (8 + labels) + 5 * (vertices // 8 + 4) + words * (4 + item + 8) + FIXED_BYTES
 
 
 def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:

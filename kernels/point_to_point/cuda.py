@@ -9,7 +9,7 @@ import numpy
 
 from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.point_to_point.interface import Paths, checked_pairs
-from gravel.kernels.sssp.cuda.memory import HUB
+from gravel.kernels.sssp.buffers import HUB
 from gravel.kernels.sssp.weights import WeightedRows
 
 SOURCE = "kernels/point_to_point/search.cu"

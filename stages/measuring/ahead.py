@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.betweenness.sizes import LANES, MAX_WORDS
-from gravel.kernels.distances.sizes import BATCH, row_words
+from gravel.kernels.betweenness.buffers import LANES, MAX_WORDS
+from gravel.kernels.distances.buffers import BATCH, row_words
 from gravel.stages.kernel_variants import U32, Kernel, MadeBy, columns_searched
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gravel.kernels.betweenness import sizes as betweenness_sizes
-from gravel.kernels.distances.sizes import least_device_bytes, queue_bytes, widest
+from gravel.kernels.betweenness import buffers as betweenness
+from gravel.kernels.buffers import exact, total
+from gravel.kernels.distances.buffers import least_device_bytes, own_search, widest
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 from gravel.stages.measuring.host_need import COMPILED, host_bytes, sources_asked
 from gravel.stages.measuring.parameters import CentralityParameters
@@ -69,9 +70,9 @@ def _distances(parameters: CentralityParameters, graph: Extent, sources: int, ma
     made = _made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made))
     _, _, batch = widest(n, width, max(1, sources), machine.threads, limit)
-    own = machine.threads * queue_bytes(n, width)
-    refusal = _too_little(parameters, queue_bytes(n, width))
-    return Need(results + made + max(batch, own, BOUNDS * n), 0, outputs, refusal=refusal)
+    own = exact(own_search(n, width))
+    refusal = _too_little(parameters, own)
+    return Need(results + made + max(batch, machine.threads * own, BOUNDS * n), 0, outputs, refusal=refusal)
 
 
 def _on_gpu(
@@ -121,16 +122,15 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
     results += EDGES * size if of_edges else 24 * n
     if machine.backend == "cuda":
         results += _made_on_host(graph, sizes, decoded=of_edges)
-        batch = betweenness_sizes.device_bytes(
-            n, graph.arcs, width, sources, size, symmetric=not graph.directed
-        )
+        symmetric = not graph.directed
+        batch = total(betweenness.on_device(n, graph.arcs, width, sources, size, symmetric=symmetric))
         limit = int(parameters.memory or max(0, machine.device_memory - rows - back))
-        refusal = _too_little(parameters, betweenness_sizes.block_bytes(n, width) + 8 * size)
+        refusal = _too_little(parameters, exact(betweenness.one_by_one(n, width, 1)) + 8 * size)
         device = max(rows + back + min(batch, limit), rows + sizes.encoded)
         return Need(results + tails, device, outputs, refusal=refusal)
     made = _made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made - back))
-    each = betweenness_sizes.thread_bytes(n, width, size)
+    each = exact(betweenness.workspace(n, width, size))
     threads = max(1, min(machine.threads, sources, (limit - 8 * size) // max(1, each)))
     refusal = _too_little(parameters, each + 8 * size)
     host = results + made + max(tails, threads * each + 8 * size)

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.kernels.arrays import backend_of, index_dtype, on_host
-from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
+from gravel.kernels.buffers import total
+from gravel.kernels.distances.buffers import on_device
 from gravel.kernels.layouts.layout import EncodedRows, body_name, columns_as_rows, padded
 from gravel.kernels.layouts.units import offsets_of
 
@@ -79,9 +80,8 @@ class Sizes:
 
     def batch(self, sources: int, *, encoded: bool) -> int:
         """State at most what a batch of so many sources takes beside rows."""
-        if encoded and self.stream is not None:
-            return encoded_device_bytes(self.vertices, self.stream, self.width, sources)
-        return device_bytes(self.vertices, self.arcs, self.width, sources)
+        stream = self.stream if encoded else None
+        return total(on_device(self.vertices, self.arcs, self.width, sources, stream=stream))
 
     def where(self, memory: int, host: int | None = None) -> Where:
         """Decide for a GPU with `memory` bytes, and a host that may pin so many."""

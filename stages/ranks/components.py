@@ -253,7 +253,7 @@ def prepare_on_gpus(
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
     from gravel.kernels.partition.storage import storage
-    from gravel.stages.traversal.device_need import component_bytes
+    from gravel.stages.traversal.rank_buffers import component_bytes
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]

@@ -179,7 +179,7 @@ def _sources(
 def _answers(
     context: Context, task: RankTask, sources: Sequence[int], ranks: int
 ) -> Iterator[tuple[int, list[RankAnswer]]]:
-    from gravel.stages.traversal.device_need import LABEL_BYTES
+    from gravel.stages.traversal.rank_buffers import LABEL_BYTES
 
     size = CHECKED_AT_ONCE
     if task.labels:

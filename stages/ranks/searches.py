@@ -14,16 +14,16 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gravel.kernels.buffers import total
 from gravel.stages.errors import StageError
 from gravel.stages.ranks.partition import ON_CPU, encoded_ranks
 from gravel.stages.ranks.rank import RankTask, check_nccl_options, search_as_rank
-from gravel.stages.traversal.device_need import (
-    LABEL_BYTES,
-    STRIPE_BYTES_PER_ENTRY,
-    STRIPE_BYTES_PER_VERTEX,
-    rank_device_bytes,
-)
 from gravel.stages.traversal.placing import RankPlan, plan_encoded, plan_loaded
+from gravel.stages.traversal.rank_buffers import (
+    LABEL_BYTES,
+    rank_device_bytes,
+    stripe,
+)
 from gravel.stages.traversal.records import told_on_gpu, with_options
 
 if TYPE_CHECKING:
@@ -211,8 +211,7 @@ def plan_stripes(
         return plan, []
     n, ranks = graph.vertex_count, graph.partition.ranks
     stored = sum(array.nbytes for part in graph.partition.parts for array in part.nn)
-    entries = min(graph.arc_count, ranks * n) if options.bitmask else graph.arc_count
-    wanted = stored + STRIPE_BYTES_PER_VERTEX * n + STRIPE_BYTES_PER_ENTRY * entries
+    wanted = stored + total(stripe(n, graph.arc_count, 1, bitmask=options.bitmask))
     memory = context.machine.device_memory
     if wanted > memory:
         raise StageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.buffers import MOST_SEARCHES
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.names import OF_ALL_VERTICES
 from gravel.stages.traversal.strategy import placements_of
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 COLUMNS = "columns"
 """The name of a graph's columns among the arrays that are placed."""
 
-
-MOST_SEARCHES = 64
-"""Of one batch of `gravel.kernels.bfs.multi_source`, each with its labels."""
 
 COUNTED_AT_ONCE = 1 << 22
 """Vertices whose arcs are counted at once on the device, from row offsets and their differences, 64 MiB."""
@@ -219,13 +217,6 @@ def plan_encoded(parameters: TraverseParameters, machine: Machine, *, whole: int
 def width_of(vertices: int) -> int:
     """Bytes of a column, and of a permutation's or a component's number."""
     return 4 if vertices < 1 << 32 else 8
-
-
-def device_label_bytes(parameters: TraverseParameters, width: int) -> int:
-    """Bytes of a vertex's labels on the device: distances alone, or keys (gravel.kernels.bfs.cuda.labels)."""
-    if parameters.algorithm in OF_ALL_VERTICES:
-        return width
-    return 4 if parameters.output == "distance" else 8 if width == 4 else 20
 
 
 def label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:

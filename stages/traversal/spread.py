@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.rank_group import worker_name
-from gravel.stages.traversal.device_need import LABEL_BYTES
 from gravel.stages.traversal.labels import LabelRows
+from gravel.stages.traversal.rank_buffers import LABEL_BYTES
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import Search

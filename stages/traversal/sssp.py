@@ -6,8 +6,11 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.buffers import exact, total
 from gravel.kernels.placement.plan import DoesNotFit, Limits, Sizes
-from gravel.kernels.sssp.cuda.memory import device_bytes, ordered_bytes
+from gravel.kernels.sssp.buffers import labels as labelled
+from gravel.kernels.sssp.buffers import light_heavy, ordered_bytes, queues
+from gravel.kernels.sssp.buffers import on_device as searched
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.compressing.weights import unpacked_weights
 from gravel.stages.errors import StageError
@@ -38,9 +41,6 @@ WEIGHT_BYTES = 4
 
 WARM_UPS = 2
 """Searches that are not measured: what the first one finds may change how the next ones search."""
-
-WORKSPACE_BYTES = 50
-"""Of a search on the CPU, per vertex: queues and marks, and what is expanded and left."""
 
 COMPILED = 90 << 20
 """Measured: what Numba takes to compile a search with its tree, and to be there at all."""
@@ -152,7 +152,7 @@ def _may_order(parameters: TraverseParameters, graph: SearchedGraph) -> bool:
         return may
     n, m = graph.vertex_count, len(graph.columns)
     rows = 8 * n + (width_of(n) + WEIGHT_BYTES) * m
-    return rows + device_bytes(n, m, width_of(n), 8) + m + ordered_bytes(m, width_of(n)) <= limit
+    return rows + _search_bytes(n, m) + m + ordered_bytes(m, width_of(n)) <= limit
 
 
 def _placed(weights: Any, graph: SearchedGraph) -> Any:
@@ -260,12 +260,18 @@ def _sizes(parameters: TraverseParameters, graph: Extent, machine: Machine) -> S
     if backend_of_search(parameters, machine) == "cpu":
         return Sizes(rows=rows, on_device=0, beside=0, head=0)
     # Whether weights are usable takes a byte for each.
-    beside = 8 * n + device_bytes(n, m, width_of(n), 8) + m
+    beside = 8 * n + _search_bytes(n, m) + m
     ordered = 0 if graph.directed else ordered_bytes(m, width_of(n))
     if rows + beside + ordered + _encoded(graph) <= (parameters.device_memory or machine.device_memory):
         # Delta-stepping may search a copy of rows in the order of weights from the second source on.
         beside += ordered
     return Sizes(rows=rows, on_device=rows + beside + _encoded(graph), beside=beside, head=0)
+
+
+def _search_bytes(vertices: int, arcs: int) -> int:
+    """Count the queues and labels of a search on a GPU, with words of 64 bits."""
+    width = width_of(vertices)
+    return total((*searched(vertices, arcs, width), *labelled(vertices, width, 8, tree=True)))
 
 
 def _encoded(graph: Extent) -> int:
@@ -321,7 +327,7 @@ def estimate(
     if _encoded(graph) or plan.placement == "pinned":
         host += rows
     if plan.placement == "host":
-        host += WORKSPACE_BYTES * n
+        host += exact((*queues(n), *light_heavy(n)))
         if not graph.directed and parameters.strategy != "dijkstra":
             # Delta-stepping may search rows in the order of weights from the second source on.
             host += COMPILED_ORDERED + rows

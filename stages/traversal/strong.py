@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.algorithms import strategies_for
-from gravel.kernels.strong_components import default_on
-from gravel.kernels.strong_components.cuda.forward_backward import device_bytes
+from gravel.kernels.buffers import exact, total
+from gravel.kernels.strong_components import buffers, default_on
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.symmetrize import device_bytes as building_bytes
@@ -30,9 +30,6 @@ compiled from the disk)."""
 
 COMPILED_DECODING = 88 << 20
 """The same with the decoder of a layout, as of weak components."""
-
-TARJAN_BYTES, FORWARD_BACKWARD_BYTES = 33, 25
-"""Per vertex of `gravel.kernels.strong_components.cpu`, beside three vertex numbers and the label."""
 
 
 def prepared_strong(
@@ -85,13 +82,12 @@ def estimate(
     back = (2 * width + 8) * n if graph.kind in ("Ordering", "CompressedGraph") else 0
     if backend_of_search(parameters, machine) == "cuda":
         making = rows + building_bytes(n, m, m, width) + 16 * m if graph.directed else 0
-        on_device = rows + max(2 * encoded, making, rows + device_bytes(n, m, width))
+        on_device = rows + max(2 * encoded, making, rows + total(buffers.forward_backward(n, m, width)))
         host = max(decoded, encoded) + width * n + back
         return Need(compiled + host, on_device, outputs, refusal=refusal)
-    if parameters.strategy in ("auto", "tarjan"):
-        working = (TARJAN_BYTES + 4 * width) * n
-    else:
+    working = exact(buffers.tarjan(n, width))
+    if parameters.strategy not in ("auto", "tarjan"):
         # The ends of arcs are there until the rows of predecessors are.
         making = rows + width * m if graph.directed else 0
-        working = max(making, rows + (FORWARD_BACKWARD_BYTES + 4 * width) * n)
+        working = max(making, rows + exact(buffers.forward_backward_on_host(n, width)))
     return Need(compiled + decoded + max(encoded, working) + back, 0, outputs, refusal=refusal)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gravel.kernels.buffers import Buffer, Table, exact, vertex_type
 from gravel.kernels.verify.cuda.memory import (
     MAX_THREADS,
     MAX_VERTICES,
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 
 COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
-
-PATH_BYTES = 24
-"""Per vertex of `gravel.kernels.verify.sssp`: distances as 64 bits, levels, and marks of several rules."""
-
-STRONG_BYTES, STRONG_BYTES_PER_ARC = 49, 8
-"""Of `gravel.kernels.verify.strong_components` per vertex beside what weak components take: labels of 64
-bits, rows of predecessors, a queue, members and where they begin, entering arcs, marks; and per arc beside
-two vertices: the order by which those rows are made."""
 
 SENDING = 2 * MAX_THREADS * STAGE_BYTES
 """Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
@@ -56,29 +49,30 @@ class Checked:
     strong: bool = False
 
     @property
-    def width(self) -> int:
-        """Bytes of a vertex index."""
-        return 4 if self.vertices < 1 << 32 else 8
-
-    @property
     def host_bytes(self) -> int:
-        """What checks on the CPU take beside graph and labels, of one search at a time.
-
-        A search: distances as 32 bits or levels, and three tests. Components: the vertices' numbers, the
-        labels' labels and two tests, later their own union-find.
-        """
-        n = self.vertices
+        """What checks on the CPU take beside graph and labels, of one search at a time."""
+        n, m, vertex = self.vertices, self.arcs, vertex_type(self.vertices)
         if self.weighted:
-            return COMPILED + PATH_BYTES * n
-        search = n * (4 + 3)
-        components = n * (2 * self.width + 2)
+            rows: Table = (
+                Buffer("distance", "i8", n),
+                Buffer("levels", "i8", n),
+                Buffer("marks", "u1", (8, n)),
+            )
+        elif self.searches:
+            rows = Buffer("distance", "i4", n), Buffer("tests", "u1", (3, n))
+        else:
+            # The vertices' numbers, the labels' labels and two tests, later their own union-find.
+            rows = Buffer("numbers", vertex, n), Buffer("labels", vertex, n), Buffer("tests", "u1", (2, n))
         if self.strong:
-            components += (STRONG_BYTES_PER_ARC + 2 * self.width) * self.arcs + STRONG_BYTES * n
-        return COMPILED + (search if self.searches else components)
+            # Labels of 64 bits, members and where they begin, arcs that enter; rows of predecessors.
+            names = ("label", "members", "first", "queue", "entering", "offsets")
+            rows += tuple(Buffer(name, "i8", n) for name in names)
+            rows += Buffer("seen", "u1", n), Buffer("order", "i8", m), Buffer("ends", vertex, (2, m))
+        return COMPILED + exact(rows)
 
     def planned(self, room: int) -> Batch | None:
         """Choose what is on a device at once within `room` bytes; None where it does not fit."""
-        graph = GraphSize(self.vertices, self.arcs, self.width)
+        graph = GraphSize(self.vertices, self.arcs, int(vertex_type(self.vertices)[1:]))
         if not self.searches:
             plan = plan_strong_components if self.strong else plan_components
             return plan(graph, max(4, self.label_bytes), room)
@@ -104,7 +98,7 @@ def estimate(
 def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machine: Machine) -> Need:
     outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
     if graph.kind == "DistributedGraph":
-        from gravel.stages.traversal.device_need import verifying
+        from gravel.stages.traversal.rank_buffers import verifying
 
         return verifying(graph, traversal, outputs)
     checked = _checked(graph, traversal)

@@ -26,7 +26,9 @@ from pydantic import ByteSize, TypeAdapter
 from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare, prepare_rows
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import Size, elsewhere
 from gravel.kernels.bfs.cuda.streamed import StreamedSearch
+from gravel.kernels.buffers import total
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate import generate
@@ -34,7 +36,6 @@ from gravel.kernels.layouts import columns_as_rows, encode
 from gravel.kernels.order.rcm_cuda import rcm
 from gravel.kernels.placement import Limits, Sizes, on_gpu
 from gravel.kernels.placement.pinned import buffer, fill, pin
-from gravel.kernels.placement.plan import row_search_bytes
 from tests.benchmarks.gpu import edges_of
 
 
@@ -92,7 +93,8 @@ class Bench:
         if "pinned" in only:
             yield "pinned", prepare(self.offsets, self.pinned, strategy="host_rows", **options)
         vertices, item = len(self.offsets) - 1, self.columns.dtype.itemsize
-        beside = row_search_bytes(vertices, len(self.columns), item, 4 if output == "distance" else 8)
+        tree = 0 if output == "distance" else 32
+        beside = total(elsewhere(Size(vertices, len(self.columns), tree, item=item)))
         sizes = Sizes(self.columns.nbytes, 1 << 60, beside, vertices * item)
         plan = on_gpu(sizes, Limits(budget, None), "split")
         search = prepare(

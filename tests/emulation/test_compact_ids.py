@@ -8,6 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.buffers import total
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.compact_ids import (
@@ -17,8 +18,7 @@ from gravel.kernels.partition.cuda.compact_ids import (
     every_id,
     locals_of,
 )
-from gravel.kernels.partition.layout import local_count
-from gravel.stages.traversal.device_need import BYTES_PER_DELEGATE, BYTES_PER_NORMAL_ARC, vertex_bytes
+from gravel.stages.traversal import rank_buffers
 from tests.kernels.cuda_case import fast_csr
 from tests.trees import check_tree
 from tests.zoo import ZooGraph
@@ -134,7 +134,9 @@ def test_directed_graphs_keep_all_ids() -> None:
 
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize("predecessors", ["any", "smallest"])
-def test_a_rank_takes_no_more_than_is_stated(output: str, predecessors: Any) -> None:
+def test_a_rank_takes_no_more_than_is_stated(
+    monkeypatch: pytest.MonkeyPatch, output: str, predecessors: Any
+) -> None:
     n, ranks = 20_000, 2
     graph, _ = half_empty(3, n)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
@@ -144,7 +146,6 @@ def test_a_rank_takes_no_more_than_is_stated(output: str, predecessors: Any) -> 
         subgraphs = sum(
             sum(array.nbytes for array in part.subgraph(name)) for name in ("nn", "nd", "dn", "dd")
         )
-        stated = subgraphs + vertex_bytes(n) * local_count(n, ranks, part.rank)
-        stated += BYTES_PER_DELEGATE * len(whole.delegates) + n // 8
-        stated += BYTES_PER_NORMAL_ARC * len(part.nn.column_indices)
-        assert memory.nbytes <= stated
+        monkeypatch.setattr(rank_buffers, "DELEGATE_SHARE", len(whole.delegates) / n)
+        normal = ranks * len(part.nn.column_indices)
+        assert memory.nbytes <= subgraphs + total(rank_buffers.searching_rank(n, normal, ranks))

@@ -8,8 +8,9 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.components.buffers import COUNTERS, HUB, TILE
 from gravel.kernels.components.cuda import afforest as small
-from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, HUB, MOST_TRACED, SOURCE, TILE
+from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MOST_TRACED, SOURCE
 from gravel.kernels.csr import build
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from gravel.kernels.buffers import exact
 from gravel.kernels.distances import bit_parallel_cuda, independent_cuda, many
 from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.distances.buffers import own_searches
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.many import aggregate, aggregate_rows
 from gravel.kernels.distances.outputs_cuda import Outputs
-from gravel.kernels.distances.sizes import independent_bytes
 from tests.emulation.strict_cupy import encoded, held, on_device
 from tests.kernels.distances.test_many import ascending, check, random_rows
 from tests.zoo import zoo
@@ -330,7 +331,7 @@ def test_bytes_of_searches_of_their_own(shared, monkeypatch):
     rows = tuple(map(on_device, random_rows(3, vertices=1000)))
     for sources in (1, 2):
         searches = many.prepare(*rows, symmetric=True, sources=sources, independent=True)
-        stated = independent_bytes(1000, 4, sources, bits=not shared)
+        stated = exact(own_searches(1000, 4, sources, bits=not shared))
         stated += Outputs.bytes(independent_cuda.ROUNDS * sources, 0, None)
         assert searches.blocks == sources
         assert searches.bytes == stated

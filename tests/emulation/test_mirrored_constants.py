@@ -25,14 +25,9 @@ def same(module: str, names: str) -> list[tuple[str, str, str]]:
 
 CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing.cu": [
-        ("CHUNK", "bfs.cuda.row_sources", "CHUNK"),
+        *same("bfs.buffers", "CHUNK TRACE TRACED_WORDS MOST_TRACED MOST_IN_TEAM IN_PLANE"),
         ("UNEVEN", "bfs.cuda.row_sources", "UNEVEN"),
-        ("TRACE", "bfs.cuda.level_loop", "TRACE"),
-        ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
-        ("MOST_TRACED", "bfs.cuda.level_loop", "MOST_TRACED"),
-        ("SIDES * CONTROL_WORDS", "bfs.cuda.level_loop", "CONTROL_WORDS"),
-        ("MOST_IN_TEAM", "bfs.cuda.level_loop", "MOST_IN_TEAM"),
-        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
+        ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
         ("ALONE", "bfs.cuda.deferred_rows", "ALONE"),
         ("WHOLE_BLOCK", "bfs.cuda.deferred_rows", "WHOLE_BLOCK"),
         ("DONE + 1", "bfs.cuda.level_loop", "len(STEPS)"),
@@ -44,34 +39,26 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     ],
     f"{BFS}/by_degree.cu": [
         ("CLASSES", "bfs.cuda.by_degree", "CLASSES"),
-        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
+        ("IN_PLANE", "bfs.buffers", "IN_PLANE"),
     ],
     f"{BFS}/direction_optimizing_encoded.cu": [
-        ("TRACE", "bfs.cuda.level_loop", "TRACE"),
-        ("TRACED_WORDS", "bfs.cuda.level_loop", "TRACED_WORDS"),
-        ("MOST_TRACED", "bfs.cuda.level_loop", "MOST_TRACED"),
-        ("SIDES * CONTROL_WORDS", "bfs.cuda.level_loop", "CONTROL_WORDS"),
-        ("MOST_IN_TEAM", "bfs.cuda.level_loop", "MOST_IN_TEAM"),
-        ("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE"),
+        *same("bfs.buffers", "TRACE TRACED_WORDS MOST_TRACED MOST_IN_TEAM IN_PLANE"),
+        ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
         ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
         ("STAGE", "bfs.cuda.level_loop", "STAGED"),
         ("LISTED - MOST_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
     ],
-    f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.cuda.level_loop", "IN_PLANE")],
+    f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.buffers", "IN_PLANE")],
     f"{BFS}/persistent.cu": [
-        ("SIDES * CONTROL_WORDS", "bfs.cuda.persistent", "CONTROL_WORDS"),
-        ("NOTICE_WORDS", "bfs.cuda.persistent", "NOTICE_WORDS"),
-        ("LONG_ROW", "bfs.cuda.persistent", "LONG_ROW"),
-        ("HUGE_ROW", "bfs.cuda.persistent", "HUGE_ROW"),
+        ("SIDES * CONTROL_WORDS", "bfs.buffers", "PERSISTENT_CONTROL"),
+        *same("bfs.buffers", "NOTICE_WORDS LONG_ROW HUGE_ROW"),
         ("MOST_HOPS", "bfs.cuda.persistent", "MOST_HOPS"),
     ],
-    f"{BFS}/linear_queue.cu": [
-        (name, "bfs.cuda.sliding_queue", name) for name in ("ROUNDS", "COUNTER_WORDS")
-    ],
+    f"{BFS}/linear_queue.cu": same("bfs.buffers", "ROUNDS COUNTER_WORDS"),
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.frontier_queues", "STAGE"),
         ("MOST_THREADS", "bfs.cuda.frontier_queues", "MOST_THREADS"),
-        ("CONTROL_WORDS", "bfs.cuda.frontier_queues", "CONTROL_WORDS"),
+        ("CONTROL_WORDS", "bfs.buffers", "QUEUES_CONTROL"),
         ("GATHER_SERIAL", "bfs.cuda.parts", "GATHERS['serial']"),
         ("GATHER_WARP", "bfs.cuda.parts", "GATHERS['warp']"),
         ("GATHER_SCAN", "bfs.cuda.parts", "GATHERS['scan']"),
@@ -86,19 +73,19 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("LISTED", "bfs.cuda.parts", "LISTED"),
     ],
     f"{BFS}/multi_source.cu": [
-        ("CHUNK", "bfs.cuda.multi_source", "CHUNK"),
-        ("SIDES * CONTROL_WORDS", "bfs.cuda.multi_source", "CONTROL_WORDS"),
+        ("CHUNK", "bfs.buffers", "CHUNK"),
+        ("SIDES * CONTROL_WORDS", "bfs.buffers", "BATCH_CONTROL"),
         ("MOST_BLOCK", "bfs.cuda.multi_source", "BLOCKS[-1]"),
-        ("LOG_FIRST + MOST_CHANGES <= 256", "bfs.cuda.multi_source", "LOG_WORDS == 256"),
+        ("LOG_FIRST + MOST_CHANGES <= 256", "bfs.buffers", "BATCH_LOG == 256"),
     ],
     f"{BFS}/host_rows.cu": [
         ("HEAD_GROUP", "bfs.cuda.host_sources", "HEAD_GROUP"),
-        ("SIDES * CONTROL_WORDS", "bfs.cuda.host_rows", "CONTROL_WORDS"),
-        ("LOG_FIRST", "bfs.cuda.host_rows", "LOG_FIRST"),
+        ("SIDES * CONTROL_WORDS", "bfs.buffers", "HOST_ROWS_CONTROL"),
+        ("LOG_FIRST", "bfs.buffers", "LOG_FIRST"),
         ("LINE", "bfs.cuda.kept_lines", "LINE"),
         ("LINES", "bfs.cuda.kept_lines", "LINES"),
         ("SPAN", "bfs.cuda.streamed_parts", "SPAN"),
-        ("SPAN", "placement.plan", "WORD_COLUMNS"),
+        ("SPAN", "bfs.buffers", "WORD_COLUMNS"),
         ("CONTROL_WORDS", "bfs.cuda.streamed", "CONTROL_WORDS"),
         ("FOUND", "bfs.cuda.streamed", "FOUND"),
     ],
@@ -107,11 +94,12 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("HUB_SHIFT", "bfs.cuda.shape", "HUB_SHIFT"),
     ],
     "kernels/components/afforest.cu": [
-        ("HUB", "components.cuda.afforest", "HUB"),
+        ("HUB", "components.buffers", "HUB"),
         ("MOST_TRACED", "components.cuda.afforest", "MOST_TRACED"),
     ],
     "kernels/components/afforest_tiles.cu": [
-        *same("components.cuda.afforest_tiles", "HUB MOST_TRACED TILE ROUNDS COUNTERS"),
+        *same("components.cuda.afforest_tiles", "MOST_TRACED ROUNDS"),
+        *same("components.buffers", "HUB TILE COUNTERS"),
         ("SAMPLED", "components.cuda.afforest_tiles", "GIANTS['sampled']"),
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],
@@ -139,7 +127,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{PARTITION}/ranks.cu": [
         ("MOST_DEVICES", "partition.cuda.device_barrier", "MOST_DEVICES"),
         *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
-        *same("partition.cuda.memory", "SMALLEST ANY PLANES COUNTS SIDES FIRST"),
+        *same("partition.buffers", "SMALLEST ANY PLANES COUNTS SIDES"),
+        *same("partition.cuda.memory", "FIRST"),
         ("MERGE_ARCS + 1", "partition.cuda.memory", "MOST_ARCS"),
         ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),
     ],
@@ -148,7 +137,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("SECTOR", "partition.cuda.launch", "SECTOR"),
     ],
     f"{PARTITION}/components.cu": [
-        ("COUNTS", "partition.cuda.components_memory", "COUNTS"),
+        ("COUNTS", "partition.buffers", "COMPONENT_COUNTS"),
         ("sizeof(Part)", "partition.cuda.components_memory", "8 * len(FIELDS)"),
         *(
             (name.upper(), "partition.cuda.components_launch", f"2 + (*JOINING, *EXCHANGING).index('{name}')")
@@ -168,7 +157,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("THREADS", "striped.cuda.launch", "BLOCK"),
         ("TIMES", "striped.cuda.launch", "TIMES"),
         ("OF_BINS", "striped.cuda.launch", "OF_BINS"),
-        *same("striped.cuda.memory", "SIDES KEPT TAILS"),
+        ("SIDES", "partition.buffers", "STRIPE_SIDES"),
+        *same("partition.buffers", "KEPT TAILS"),
         ("sizeof(Stripe)", "striped.cuda.memory", "8 * len(FIELDS)"),
     ],
     "kernels/probes/links.cu": [
@@ -198,11 +188,11 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("verify.cuda.sssp", "RANGES TREE TREE_ARCS RELAXED COMPONENT"),
     ],
     "kernels/sssp/delta_stepping.cu": [
-        *same("sssp.cuda.memory", "HUB STATE ROUND WIDE"),
-        ("ROOM", "sssp.cuda.memory", "room_of(4, 4)"),
+        *same("sssp.buffers", "HUB STATE ROUND WIDE"),
+        ("ROOM", "sssp.buffers", "room_of(4, 4)"),
     ],
     "kernels/sssp/by_weight.cu": [
-        *same("sssp.cuda.memory", "STATE ROUND"),
+        *same("sssp.buffers", "STATE ROUND"),
         *same("sssp.cuda.by_weight", "CLASSES ORDERING NEARER"),
     ],
     "kernels/distances/bounds.cu": [

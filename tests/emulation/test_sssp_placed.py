@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.placement.pinned import PinnedRefused
-from gravel.kernels.sssp.cuda.memory import ordered_bytes
+from gravel.kernels.sssp.buffers import ordered_bytes
 from gravel.stages.artifacts import Graph
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.kernels.buffers import exact
 from gravel.kernels.verify.cuda import bfs, memory
 from gravel.kernels.verify.cuda.memory import Batch
 from gravel.kernels.verify.cuda.resources import Resources
@@ -129,8 +130,8 @@ def test_the_memory_is_what_is_stated(
     sizes = memory.LabelSize(searches, *(4 * has for has in form))
     planned = memory.plan_searches(graph, sizes, symmetric, ROOM)
     assert planned is not None
-    stated = memory.search_bytes(graph, sizes, symmetric, planned.words)
-    stated += memory.graph_bytes(graph, arcs) - memory.MARGIN
+    stated = exact(memory.searches(graph, sizes, symmetric, planned.words))
+    stated += exact(memory.rows(graph, arcs)) - memory.MARGIN
     batch = Batch(planned.words, arcs, 0)
     list(
         bfs.check_searches(

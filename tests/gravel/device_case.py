@@ -13,7 +13,8 @@ import pytest
 import gravel
 from gravel.conversion import columns as conversion
 from gravel.graphs import measured_rows
-from gravel.kernels.distances.sizes import device_bytes, encoded_device_bytes
+from gravel.kernels.buffers import total
+from gravel.kernels.distances.buffers import on_device
 from gravel.kernels.layouts.layout import body_name
 from gravel.stages.measuring.rows import FEWEST, sizes_of
 from tests.gravel.samples import Ends
@@ -228,7 +229,7 @@ def _measured_over_the_link(case: Case) -> None:
         stored: Any = graph._rows.stored
         n, m = stored.vertex_count, stored.arc_count
         rows = 8 * (n + 1) + 4 * m
-        batch = device_bytes(n, m, 4, FEWEST)
+        batch = total(on_device(n, m, 4, FEWEST))
         encoded = sizes_of(stored).encoded
         limit = rows + max(encoded, batch)
         small, large = (graph.place("auto", device_memory=limit - less) for less in (1, 0))
@@ -264,8 +265,8 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
             stored: Any = graph._rows.stored
             n, m = stored.vertex_count, stored.arc_count
             encoded = sizes_of(stored).encoded
-            least = encoded + encoded_device_bytes(n, len(stored.stream), 4, FEWEST)
-            decoded = 8 * (n + 1) + 4 * m + device_bytes(n, m, 4, FEWEST)
+            least = encoded + total(on_device(n, m, 4, FEWEST, stream=len(stored.stream)))
+            decoded = 8 * (n + 1) + 4 * m + total(on_device(n, m, 4, FEWEST))
             assert least < decoded
             for where, memory, read in (
                 ("auto", least - 1, layout),

@@ -15,8 +15,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_add
+from gravel.kernels.bfs.buffers import STRETCH
 from gravel.kernels.bfs.cpu.pull import bitmap_to_queue, pull_words, queue_to_bitmap
-from gravel.kernels.bfs.cpu.push import STRETCH, commit, push_alone, push_chunk
+from gravel.kernels.bfs.cpu.push import commit, push_alone, push_chunk
 from gravel.kernels.jit import serial
 from gravel.kernels.team import (
     KIND,

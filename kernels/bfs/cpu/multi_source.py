@@ -12,14 +12,14 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import MOST_SEARCHES, Size, batch_on_host
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.spans import readable, span, values_of
-
-MOST_SEARCHES = 64
 
 _ZERO = numpy.uint64(0)
 _ONE = numpy.uint64(1)
@@ -41,20 +41,13 @@ class MultiSource:
         if not 1 <= batch <= MOST_SEARCHES:
             raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
         row_offsets, columns = readable(rows)
-        n, index = rows.vertex_count, numpy.dtype(rows.dtype)
-        self.vertices = n
+        self.vertices = rows.vertex_count
         self.batch = batch
-        self._distance = numpy.empty((batch if asked.distance else 0, n), numpy.int32)
-        self._predecessor = numpy.empty((batch if asked.tree else 0, n), predecessor_dtype(n))
-        self._arrays = (
-            row_offsets,
-            columns,
-            numpy.empty(n, numpy.uint64),
-            numpy.empty(n, numpy.uint64),
-            numpy.empty(n, numpy.uint64),
-            numpy.empty(n, index),
-            numpy.empty(n, index),
-        )
+        wanted, item = (asked.tree, asked.distance), numpy.dtype(rows.dtype).itemsize
+        size = Size(self.vertices, rows.arc_count, *wanted, batch=batch, item=item)
+        made = make(batch_on_host(size), numpy)
+        self._distance, self._predecessor = made.pop("distance"), made.pop("predecessor")
+        self._arrays = row_offsets, columns, *made.values()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:

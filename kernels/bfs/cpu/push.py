@@ -17,14 +17,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_add, fetch_min, fetch_or
+from gravel.kernels.bfs.buffers import PUSH_BUFFER, STRETCH
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.spans import span, span_between, values_of
-
-STRETCH = 1024
-"""Queue entries that `commit` handles, and sums the weight of, at a time."""
-
-BUFFER = 1024
-"""Vertices that a thread collects before it reserves their places in the queue."""
 
 _ONE = numpy.uint64(1)
 _SIX = numpy.uint64(6)
@@ -140,7 +135,7 @@ def push_chunk(
                 continue
             buffer[filled] = v
             filled += 1
-            if filled == BUFFER:
+            if filled == PUSH_BUFFER:
                 append(queue, fetch_add(state, tail, filled), buffer, filled)
                 filled = 0
     if filled:

@@ -9,9 +9,10 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.buffers import Size, levels_on_host
 from gravel.kernels.bfs.cpu import levels
-from gravel.kernels.bfs.cpu.push import BUFFER, STRETCH
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.spans import readable, span, values_of
@@ -54,31 +55,17 @@ class CPUSearch:
         index = numpy.dtype(rows.dtype)
         _compile_marking(row_offsets, columns, index)
         started = time.perf_counter()
-        words = (n + 63) // 64
         self._asked = asked
-        self._distance, self._predecessor = asked.allocate(n, numpy)
         threads = threads or thread_count()
-        heads = numpy.empty(n if pull else 0, index)
-        done_before = numpy.zeros(words, numpy.uint64)
-        active = mark_isolated(row_offsets, columns, heads, done_before) if pull else n
         arcs = int(row_offsets[-1])
-        self._directions = numpy.empty(n + 1, numpy.uint8)
-        self._arrays = (
-            row_offsets,
-            columns,
-            heads,
-            done_before,
-            numpy.empty(n + 1, index),
-            numpy.empty(words, numpy.uint64),
-            numpy.empty(words if pull else 0, numpy.uint64),
-            numpy.empty(words if pull else 0, numpy.uint64),
-            self._distance,
-            self._predecessor.view(f"u{self._predecessor.itemsize}"),  # none is larger than any
-            numpy.empty(n, numpy.int64),
-            numpy.empty(n // STRETCH + 1, numpy.int64),
-            self._directions,
-            numpy.empty((threads, BUFFER), index),
-        )
+        size = Size(n, arcs, asked.tree, asked.distance, threads=threads, item=index.itemsize)
+        made = make(levels_on_host(size, pull=pull), numpy)
+        active = mark_isolated(row_offsets, columns, made["heads"], made["done_before"]) if pull else n
+        self._distance, self._predecessor = made["distance"], made["predecessor"]
+        self._directions = made["directions"]
+        # As an unsigned number no predecessor is larger than any.
+        arrays = made | {"predecessor": self._predecessor.view(f"u{self._predecessor.itemsize}")}
+        self._arrays = row_offsets, columns, *arrays.values()
         self._team = Team(levels.member, threads, levels.WORDS)
         # Waking helpers costs as much as searching this many arcs, so a small graph does without.
         self._helped = threads > 1 and arcs >= serial_below

@@ -11,8 +11,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked, check_source, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.buffers import Size, serial_on_host
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 
 
@@ -30,9 +32,8 @@ class SerialSearch:
         self._asked = asked
         n = self._vertices = len(row_offsets) - 1
         self._arrays = row_offsets, column_indices
-        self._distance = numpy.empty(n, numpy.int32)
-        self._predecessor = numpy.empty(n if asked.tree else 0, predecessor_dtype(n))
-        self._queue = numpy.empty(n, column_indices.dtype)
+        size = Size(n, len(column_indices), asked.tree, item=column_indices.dtype.itemsize)
+        self._queue, self._distance, self._predecessor = make(serial_on_host(size), numpy).values()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:

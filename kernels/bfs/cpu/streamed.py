@@ -10,8 +10,10 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.buffers import Size, streamed_on_host
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
 from gravel.kernels.layouts.host_parts import count_in_part, host_parts, span_in_part, values_of_part
@@ -50,10 +52,8 @@ class StreamedSearch:
         self._parts = host_parts(rows, buffer_bytes, buffers)
         n = self.vertices = rows.vertex_count
         self.progress: Callable[[int, int], None] | None = None
-        self._visited, self._frontier, self._next = (
-            numpy.zeros((n + 63) // 64, numpy.uint64) for _ in range(3)
-        )
-        self._distance, self._predecessor = asked.allocate(n, numpy)
+        made = make(streamed_on_host(Size(n, rows.arc_count, asked.tree, asked.distance)), numpy)
+        self._visited, self._frontier, self._next, self._distance, self._predecessor = made.values()
         self._needed = numpy.zeros(self._parts.count, numpy.bool_)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 

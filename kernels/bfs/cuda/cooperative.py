@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gravel.kernels.bfs import buffers as tables
 from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.buffers import LOGGED_LEVELS, Size
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
-
-LOGGED_LEVELS = 1 << 16
-"""Levels that a log has room for at first; a search with more is repeated with a longer one."""
 
 
 def longer(levels: int) -> int:
@@ -36,7 +36,7 @@ class CooperativeSearch:
     path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
     rows : what the kernel reads.
     asked : of which `symmetric` does not matter, since rows are read in the direction of arcs alone.
-    buffers : makes the strategy's own arguments, given the vertices, arcs, dtype of columns and TREE.
+    buffers : makes the strategy's own arguments by the tables of `gravel.kernels.bfs.buffers`.
     block : threads of a block; `shared` : bytes of dynamic shared memory of a block.
     blocks : the grid, at most what runs at the same time; None fills the device.
 
@@ -54,7 +54,7 @@ class CooperativeSearch:
         asked: Asked,
         *,
         block: int,
-        buffers: Callable[[int, int, Any, int], Sequence[Any]],
+        buffers: Callable[[Size], Sequence[Any]],
         macros: Mapping[str, object] | None = None,
         blocks: int | None = None,
         shared: int = 0,
@@ -83,13 +83,9 @@ class CooperativeSearch:
             self._labels.distance_argument(),
             self._labels.keys,
             self._labels.predecessor_argument(),
-            *buffers(self.vertices, rows.arcs, rows.dtype, self._labels.tree),
+            *buffers(Size(self.vertices, rows.arcs, self._labels.tree, item=rows.dtype.itemsize)),
         )
-        self._numbers = (
-            cupy.zeros(1, cupy.uint64),
-            numpy.uint64(self.vertices),
-            numpy.uint64(asked.depth),
-        )
+        self._numbers = numpy.uint64(self.vertices), numpy.uint64(asked.depth)
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -97,7 +93,7 @@ class CooperativeSearch:
         import cupy
 
         self._logged = levels
-        self._log = cupy.zeros(1 + levels, cupy.uint64)
+        self._log, self._arrivals = make(tables.cooperative(levels), cupy).values()
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex.
@@ -108,7 +104,7 @@ class CooperativeSearch:
 
         check_source(source, self.vertices)
         last = numpy.uint64(self._logged), numpy.uint64(source)
-        arguments = (*self._tables, self._log, *self._numbers, *last)
+        arguments = (*self._tables, self._log, self._arrivals, *self._numbers, *last)
         grid, block, shared = self._launch
         taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
         log = self._log.get()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.asked import Asked, check_source
-from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
+from gravel.kernels.bfs.buffers import COUNTER_WORDS, FLEX_PROGRESS, HUB_DEGREE, LOGGED_LEVELS, ROUNDS
+from gravel.kernels.bfs.cuda.cooperative import longer
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.packed import PackedKernel
-from gravel.kernels.bfs.cuda.sliding_queue import COUNTER_WORDS, ROUNDS, vertex_queue
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import (
     blocks_for,
     event_milliseconds,
@@ -22,7 +24,6 @@ from gravel.kernels.cuda import (
 
 LEVEL_SOURCE, COMBINED_SOURCE = "kernels/bfs/flex_level.cu", "kernels/bfs/flex.cu"
 CONFIGURATIONS = ("fixed", "baseline", "config1", "config2", "config3")
-PROGRESS_WORDS = 4
 ANY = (1 << 63) - 1
 
 
@@ -62,7 +63,7 @@ class FlexSearch:
         fixed_threads: int | None = None,
         headroom: int = 8,
         shrink: int = 64,
-        hub_degree: int = 64,
+        hub_degree: int = HUB_DEGREE,
         hub_share: int = 16,
         block: int = 256,
     ) -> None:
@@ -95,9 +96,10 @@ class FlexSearch:
         self._fixed_blocks = self._blocks = 0
         if configuration == "fixed":
             self._fixed_blocks = blocks_for(fixed_threads or self.vertices, block)
-        self._queue, self._counters = vertex_queue(self.vertices, columns.dtype)
+        size = buffers.Size(self.vertices, len(columns), self._labels.tree, item=columns.dtype.itemsize)
+        made = make(buffers.vertex_queue(size, words=FLEX_PROGRESS), cupy)
+        self._queue, self._counters, self._progress = made.values()
         self.decided = {"fixed_threads": self._fixed_blocks * block or None}
-        self._progress = cupy.zeros(PROGRESS_WORDS, cupy.uint64)
         labels = self._labels.distance_argument(), self._labels.keys
         self._tables = [offsets, columns, *labels, self._queue, self._counters]
         arguments: list[Any] = []
@@ -105,8 +107,7 @@ class FlexSearch:
             aside = configuration == "config3"
             hubs = len(cupy.flatnonzero(cupy.diff(offsets) > hub_degree)) if aside else 0
             arguments += [
-                cupy.empty(max(1, hubs), columns.dtype),
-                cupy.zeros(self._most_blocks + 1, cupy.uint64),
+                *make(buffers.flex(size, hubs=hubs, blocks=self._most_blocks), cupy).values(),
                 self._progress,
                 asked.depth,
                 int(configuration != "config1"),
@@ -115,8 +116,8 @@ class FlexSearch:
         self._expand_kernel, self._more = expand, arguments
         self._allocate_log(LOGGED_LEVELS if asked.statistics else 0)
         # What comes back to the host goes to pinned memory, so that the copy waits for nothing else.
-        self._pinned = cupy.cuda.alloc_pinned_memory(8 * PROGRESS_WORDS)
-        self._host = numpy.frombuffer(self._pinned, numpy.uint64, PROGRESS_WORDS)
+        self._pinned = cupy.cuda.alloc_pinned_memory(8 * FLEX_PROGRESS)
+        self._host = numpy.frombuffer(self._pinned, numpy.uint64, FLEX_PROGRESS)
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -198,7 +199,7 @@ class FlexSearch:
         most, hub_arcs = (ANY, ANY) if blocks == self._most_blocks else (threads, threads * self._hub_share)
         self._blocks = blocks
         self._expand.launch(blocks, self._block, (level, first, last, least, most, hub_arcs, waiting))
-        self._fetch(self._progress.data.ptr, PROGRESS_WORDS)
+        self._fetch(self._progress.data.ptr, FLEX_PROGRESS)
         level, first, last, waiting = self._host.tolist()
         return level, first, last, waiting
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import Size
+from gravel.kernels.bfs.buffers import frontier_queues as queues
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
 from gravel.kernels.bfs.cuda.parts import (
@@ -17,11 +19,11 @@ from gravel.kernels.bfs.cuda.parts import (
     gather_number,
     look_up_parts,
 )
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import multiprocessors, refuse_block
 
 TILES = ("even", "stealing", "runs")
 MOST_THREADS = 512  # of a block, as in frontier_queues.cuh
-CONTROL_WORDS = 176  # as in frontier_queues.cuh
 
 STAGE = 128
 """Vertices that a warp of expand-contract keeps before it reserves room for them, as in its `.cu` file."""
@@ -120,14 +122,10 @@ def strategy_of_queues(
             culling_bytes(block) + gather_bytes(block, wide, owners=asked.tree) + block // 32 * stage * wide
         )
 
-        def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
-            entries = rooms_of(vertices, arcs)
-            lengths = (*entries, entries[1] if tree else 1) if edges else entries[:1]
+        def buffers(size: Size) -> tuple[Any, ...]:
             return (
-                *(cupy.empty(length, dtype) for length in lengths),
-                cupy.zeros(vertices // 32 + 1, cupy.uint32),
-                cupy.zeros(CONTROL_WORDS, cupy.uint64),
-                *map(numpy.uint64, (*rooms(vertices, arcs)[: 1 + edges], *numbers)),
+                *make(queues(size, edges=edges), cupy).values(),
+                *map(numpy.uint64, (*rooms(size.vertices, size.arcs)[: 1 + edges], *numbers)),
                 *((numpy.float64(crowd),) if edges else ()),
             )
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.asked import Asked, check_source
-from gravel.kernels.bfs.cuda.cooperative import LOGGED_LEVELS, longer
+from gravel.kernels.bfs.buffers import HOST_ROWS_CONTROL, LOG_FIRST, LOGGED_LEVELS
+from gravel.kernels.bfs.cuda.cooperative import longer
 from gravel.kernels.bfs.cuda.host_sources import HostColumns, HostStream
 from gravel.kernels.bfs.cuda.kept_lines import kept_arguments
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import (
     event_milliseconds,
     load,
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/host_rows.cu"
-CONTROL_WORDS = 4 * 32  # four copies of host_rows.cuh's
-LOG_FIRST = 3  # as in host_rows.cu
 
 
 def in_host_memory(array: Any) -> bool:
@@ -96,20 +97,22 @@ class HostRowsSearch:
         self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
         self._launch = (_resident_grid(self._kernel, block, blocks_per_processor),), (block,)
         self.kept_bytes = source.kept.count * source.line_bytes if source.kept else 0
-        words = max(1, -(-self.vertices // 32))
+        size = buffers.Size(self.vertices, rows.arc_count, self._labels.tree)
+        arrays = make(buffers.host_rows(size, heads=bool(heads), line_words=source.line_words), cupy)
+        lines = arrays.pop("lines")
         self._allocate_log(LOGGED_LEVELS)
         # The kernel's arguments before the log, and those behind it.
         self._tables = (
             *source.arguments,
             *kept_arguments(source.kept),
             *source.heads,
-            *(cupy.zeros(words, cupy.uint32) for _ in range(3)),
-            cupy.zeros(words, cupy.uint32) if heads else numpy.uint64(0),
-            cupy.zeros(max(1, source.line_words), cupy.uint32),
+            *arrays.values(),
+            *(() if heads else (numpy.uint64(0),)),
+            lines,
             self._labels.distance_argument(),
             self._labels.keys,
             self._labels.predecessor_argument(),
-            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            cupy.zeros(HOST_ROWS_CONTROL, cupy.uint64),
         )
         self._numbers = (
             cupy.zeros(1, cupy.uint64),

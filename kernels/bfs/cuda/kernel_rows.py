@@ -77,21 +77,23 @@ class DecodedRows:
 
     def measure(self) -> Measured:
         """Sum up rows."""
-        return self._measure(self.vertices, 0, None, None)[0]
+        import cupy
 
-    def _measure(self, upto: int, planes: int, first: Any, behind: Any) -> tuple[Measured, Any]:
-        """Sum up rows; fill in first neighbours, unless None, and mark vertices without arcs below `upto`."""
+        places = -(-max(self.vertices, 1) // 32) * 32
+        return self._measure(places, 0, None, None, cupy.empty(places // 32, cupy.uint32))
+
+    def _measure(self, places: int, planes: int, first: Any, behind: Any, closed: Any) -> Measured:
+        """Sum up rows; fill in first neighbours, unless None, and mark in `closed` vertices without arcs."""
         import cupy
         import numpy
 
         kernel = load(MEASURE, **self.macros).get_function("measure_rows")
-        places = -(-max(upto, 1) // 32) * 32
-        closed, totals = cupy.empty(places // 32, cupy.uint32), cupy.zeros(5, cupy.uint64)
+        totals = cupy.zeros(5, cupy.uint64)
         sizes = (numpy.uint64(number) for number in (self.vertices, places, planes))
         kept = (numpy.uint64(0),) * 2 if first is None else (first, behind)
         most = resident_blocks(kernel, 256)
         run_over(kernel, places, *self.arguments, *sizes, *kept, closed, totals, most=most)
-        return Measured(*(int(total) for total in totals.get())), closed
+        return Measured(*(int(total) for total in totals.get()))
 
 
 def kernel_rows(rows: EncodedRows) -> Columns | DecodedRows:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.asked import Asked
-
-NARROW = 1 << 31
-"""Vertices from which predecessors take 64 bits (design, Types)."""
+from gravel.kernels.bfs.buffers import NARROW
+from gravel.kernels.buffers import make
 
 WIDEST = (1 << 33) - 1
 """Vertices that a key of 31 bits of distance and 33 of predecessor tells apart."""
@@ -44,17 +44,13 @@ class Labels:
         ValueError for more than a key tells apart.
         """
         import cupy
-        import numpy
 
         tree = tree_bits(vertices if within is None else within, asked)
-        if not tree:
-            return cls(0, cupy.full(vertices, -1, cupy.int32), cupy.empty(1, cupy.int64), cupy.empty(1, "u8"))
-        keys = cupy.full(vertices, numpy.uint64(0xFFFF_FFFF_FFFF_FFFF))
+        made = make(buffers.labels(vertices, tree), cupy)
         if tree == 32:
-            halves = keys.view(cupy.int32).reshape(vertices, 2)
-            return cls(32, halves[:, 1], halves[:, 0], keys)
-        distance = cupy.full(vertices, -1, cupy.int32)
-        return cls(33, distance, cupy.full(vertices, -1, cupy.int64), keys)
+            halves = made["keys"].view(cupy.int32).reshape(vertices, 2)
+            return cls(32, halves[:, 1], halves[:, 0], made["keys"])
+        return cls(tree, **made)
 
     def distance_argument(self) -> Any:
         """What the kernel gets as its distance array; keys stand in for views, which it does not write."""

@@ -7,19 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.buffers import TRACE, TRACED_WORDS
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, shared_bytes
 
-TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in search.cuh
 STEPS = ("begin", "push", "team", "redistribute", "push_unqueued", "pull", "enqueue", "finish")
-CONTROL_WORDS = 4 * 48  # four copies of search.cuh's
-MOST_IN_TEAM = 128  # as in team.cuh
 MOST_TEAM_WEIGHT = (1 << 24) - 2  # of a level, which a field of 24 bits counts in team.cuh
 ALPHA, ENCODED_ANY_ORDER = 25.0, 12.0
 """How much sooner searches go bottom-up; encoded rows in no order by degree take longer to read."""
-IN_PLANE = 8  # neighbours of a vertex in a plane, as in pull.cuh
-MOST_PLANES = 2  # that are made unasked: best on a uniform graph with 64 neighbours each, on an H200
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh
 STAGED = 96  # entries that a warp stages in claim.cuh
 STATIC_SHARED = 2048  # bytes left for the kernel's own shared variables
@@ -35,11 +31,6 @@ def check_shared(block: int, needed: int, shared: int) -> None:
     """Raise ValueError where a block needs more shared memory than there is."""
     if shared < needed:
         raise ValueError(f"{block} threads need {needed} bytes of shared memory; there are {shared}")
-
-
-def bitmap_words(vertices: int) -> int:
-    """Words of a bitmap of so many vertices: as many as warps take eight at a time."""
-    return -(-max(vertices, 1) // 256) * 8
 
 
 def level_directions(levels: int, changes: Sequence[int]) -> tuple[str, ...]:
@@ -66,25 +57,13 @@ class LevelLoopSearch:
     _log: Any
     _previous = 0
 
-    def _work_arrays(self) -> tuple[Any, ...]:
-        """Counters, the small-frontier kernel's words, the log and the barrier, as kernels take them."""
+    def _mark_padding(self, bitmap: Any) -> None:
+        """Set the bits of a bitmap that stand for no vertex, and clear all others."""
         import cupy
 
-        self._log = cupy.zeros(TRACE + TRACED_WORDS * MOST_TRACED, cupy.uint64)
-        return (
-            cupy.zeros(CONTROL_WORDS, cupy.uint64),
-            cupy.zeros(2 * MOST_IN_TEAM, cupy.uint64),
-            self._log,
-            cupy.zeros(1, cupy.uint64),
-        )
-
-    def _padding(self, words: int) -> Any:
-        """Bits of a bitmap that stand for no vertex."""
-        import cupy
-
-        bits = cupy.arange(words, dtype=cupy.int64) * 32
+        bits = cupy.arange(len(bitmap), dtype=cupy.int64) * 32
         inside = cupy.clip(self.vertices - bits, 0, 32).astype(cupy.uint64)
-        return (~((cupy.uint64(1) << inside) - cupy.uint64(1))).astype(cupy.uint32)
+        bitmap[:] = (~((cupy.uint64(1) << inside) - cupy.uint64(1))).astype(cupy.uint32)
 
     def run(self, source: int) -> BFSResult:
         """Search from one vertex.

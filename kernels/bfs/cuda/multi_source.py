@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import CHUNK, MOST_SEARCHES
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows, kernel_rows
 from gravel.kernels.bfs.cuda.labels import tree_bits
 from gravel.kernels.bfs.cuda.level_loop import level_directions
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
 
 if TYPE_CHECKING:
@@ -19,27 +21,14 @@ if TYPE_CHECKING:
 
 SOURCE = "kernels/bfs/multi_source.cu"
 BLOCKS = (64, 128, 256, 512)
-MOST_SEARCHES = 64
-CHUNK = 128  # arcs of a queue entry of columns, as in the kernel
-CONTROL_WORDS = 3 * 48  # three copies of the kernel's
-LOG_WORDS = 256  # as in the kernel
 
 
-@dataclass(frozen=True)
-class _Queue:
-    """Entries of all rows, how many of those have their vertex beside them, and what all rows weigh."""
-
-    entries: int
-    owners: int
-    weight: int
-
-    @classmethod
-    def of(cls, rows: Columns | DecodedRows) -> _Queue:
-        if isinstance(rows, Columns):
-            entries = max(1, rows.vertices + rows.arcs // CHUNK)
-            return cls(entries, entries, rows.arcs)
-        measured = rows.measure()
-        return cls(max(1, measured.entries), 1, measured.weight)
+def _entries(rows: Columns | DecodedRows) -> tuple[int, int]:
+    """Count the entries of all rows, and what these weigh."""
+    if isinstance(rows, Columns):
+        return max(1, rows.vertices + rows.arcs // CHUNK), rows.arcs
+    measured = rows.measure()
+    return max(1, measured.entries), measured.weight
 
 
 class MultiSource:
@@ -84,13 +73,9 @@ class MultiSource:
         self.vertices = n = rows.vertex_count
         tree = tree_bits(n, asked)
         hops = asked.distance
-        none = cupy.empty((1, 1), cupy.int64)
-        self._distance = cupy.empty((batch, n), cupy.int32) if hops else none
-        width = cupy.int32 if tree == 32 else cupy.int64
-        self._predecessor = cupy.empty((batch, n), width) if tree else none
         self._outputs = hops, bool(tree)
         self._rows = source = kernel_rows(rows)
-        queue = _Queue.of(source)
+        entries, weight = _entries(source)
         self._kernel = load(SOURCE, **source.macros, TREE=tree).get_function("search")
         shared = source.lists(block)
         if shared:
@@ -99,21 +84,18 @@ class MultiSource:
             self._kernel.max_dynamic_shared_size_bytes = most
         self._launch = (resident_blocks(self._kernel, block, shared),), (block,)
         self._shared = shared
-        self._log = cupy.zeros(LOG_WORDS, cupy.uint64)
-        self._sources = cupy.zeros(MOST_SEARCHES, cupy.int64)
+        stream = None if isinstance(source, Columns) else 0
+        item = source.dtype.itemsize
+        size = buffers.Size(n, source.arcs, tree, distance=hops, stream=stream, batch=batch, item=item)
+        made = make(buffers.multi_source(size, entries=entries), cupy)
+        self._distance, self._predecessor, self._log = (
+            made[name] for name in ("distance", "predecessor", "log")
+        )
+        self._sources = made.pop("sources")
         self._arguments = (
             *source.arguments,
-            cupy.empty(2 * max(1, n), cupy.uint64),
-            self._distance,
-            self._predecessor,
-            cupy.empty(max(1, n), source.dtype),
-            cupy.empty(queue.entries, cupy.uint64),
-            cupy.empty(queue.entries, cupy.uint64),
-            cupy.empty(queue.owners, source.dtype),
-            cupy.zeros(CONTROL_WORDS, cupy.uint64),
-            self._log,
-            cupy.zeros(1, cupy.uint64),
-            *(numpy.uint64(number) for number in (n, queue.weight, hops, asked.symmetric, asked.depth)),
+            *made.values(),
+            *(numpy.uint64(number) for number in (n, weight, hops, asked.symmetric, asked.depth)),
             *(numpy.float64(ratio) for ratio in (alpha, beta)),
             self._sources,
         )

@@ -6,17 +6,17 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import LONG_ROW, Size, record_width
+from gravel.kernels.bfs.buffers import persistent as table
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, shared_bytes
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/persistent.cu"
-CONTROL_WORDS = 4 * 48  # four copies, as in wide.cuh
-NOTICE_WORDS = 6  # as in block_group.cuh
-LONG_ROW, HUGE_ROW = 1024, 1 << 17  # as in wide.cuh
 MOST_HOPS = 64  # as in block_group.cuh
 MOST_THREADS = 512  # as in persistent.cu
 AHEAD = 4
@@ -78,7 +78,7 @@ def prepare(
     source = kernel_rows(rows)
     vertices, arcs, item = source.vertices, source.arcs, source.dtype.itemsize
     if width is None:
-        width = 8 if arcs > 4.5 * vertices else 4
+        width = record_width(vertices, arcs)
     entry = (width + 2) * item
     warps = block // 32
     capacity = max(32, min(capacity, (shared_bytes() - STATIC_SHARED) // (2 * entry * warps)))
@@ -89,11 +89,12 @@ def prepare(
         touched = vertices * (width + 1) * item
         ahead = AHEAD if touched > cupy.cuda.Device().attributes["L2CacheSize"] else 0
 
-    def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
-        records = cupy.empty(max(1, vertices) * width, dtype)
+    def buffers(size: Size) -> tuple[Any, ...]:
+        first, *rest = table(size, width=width, queued=grid * warps * capacity, blocks=grid)
+        records = first.make(cupy)
         # Of columns the offsets are among the arguments.
         counted = () if isinstance(source, Columns) else (source.count(),)
-        kernel = load(SOURCE, **source.macros, TREE=tree, WIDTH=width).get_function("make_records")
+        kernel = load(SOURCE, **source.macros, TREE=size.tree, WIDTH=width).get_function("make_records")
         given = (*source.arguments, *counted, records, numpy.uint64(vertices))
         run_over(kernel, vertices, *given, most=512)
         numbers = (
@@ -111,12 +112,7 @@ def prepare(
         later = int(max(1, grid * target * narrow_below)), patience
         return (
             records,
-            cupy.empty(max(1, vertices), dtype),
-            cupy.empty(arcs // LONG_ROW + arcs // HUGE_ROW + 2, dtype),
-            cupy.empty((width + 2) * grid * warps * capacity, dtype),
-            cupy.zeros(2 * grid, cupy.uint64),
-            cupy.zeros(NOTICE_WORDS, cupy.uint64),
-            cupy.zeros(CONTROL_WORDS, cupy.uint64),
+            *make(rest, cupy).values(),
             *(numpy.uint64(number) for number in numbers),
             numpy.float64(uneven),
             *(numpy.uint64(number) for number in later),

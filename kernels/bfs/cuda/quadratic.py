@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import Size, rounds
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
-from gravel.kernels.bfs.cuda.sliding_queue import ROUNDS
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import refuse_block
 
 MAPPINGS = ("thread", "warp")
@@ -30,11 +31,11 @@ def prepare(
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping is {mapping!r}; it can be {' or '.join(map(repr, MAPPINGS))}")
 
-    def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
+    def buffers(size: Size) -> tuple[Any, ...]:
         import cupy
         import numpy
 
-        return cupy.zeros(ROUNDS, cupy.uint64), numpy.uint64(mapping == "warp")
+        return *make(rounds(), cupy).values(), numpy.uint64(mapping == "warp")
 
     return CooperativeSearch(
         "quadratic",

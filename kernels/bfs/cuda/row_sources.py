@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs.buffers import CHUNK, IN_PLANE
 from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
 from gravel.kernels.bfs.cuda.deferred_rows import find_deferred_rows
 from gravel.kernels.bfs.cuda.kernel_rows import DecodedRows, Measured
-from gravel.kernels.bfs.cuda.level_loop import IN_PLANE
 from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.layouts.registry import layout_of
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-CHUNK = 128  # arcs of a queue entry, as in sources/columns.cuh
 UNEVEN = 1024  # arcs by which a block of the team may be behind the others
 
 
@@ -82,26 +81,17 @@ class ColumnSource:
         """Bytes in which a block lists decoded neighbours: columns are claimed where they lie."""
         return 0
 
-    def owners(self, entries: int) -> tuple[Any, ...]:
-        """What lies beside queue entries, which do not name their vertex."""
-        import cupy
-
-        return (cupy.empty(entries if self._tree else 1, self.dtype),)
-
-    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any) -> Any:
-        """Fill in the first two neighbours of each vertex, and `planes` of them; returns who has none."""
-        import cupy
+    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any, closed: Any) -> None:
+        """Fill in the first two neighbours of each vertex, and `planes` of them; mark who has none."""
         import numpy
 
-        closed = cupy.empty(places // 32, cupy.uint32)
         if self._classes is not None:
             choose_by_degree(*self.arguments, self._classes, first, behind, closed, planes=planes)
             self._classes = None
-            return closed
+            return
         sizes = numpy.uint64(self._vertices), numpy.uint64(places), numpy.uint64(planes)
         kernel = self._module.get_function("find_first_neighbours")
         run_over(kernel, places, *self.arguments, *sizes, first, behind, closed, most=512)
-        return closed
 
 
 class EncodedSource(DecodedRows):
@@ -130,10 +120,6 @@ class EncodedSource(DecodedRows):
         """Leave first neighbours as they are: their degrees would have to be decoded."""
         return False
 
-    def owners(self, entries: int) -> tuple[Any, ...]:
-        """What lies beside queue entries: nothing, since they name their vertex."""
-        return ()
-
-    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any) -> Any:
-        """Fill in the first two neighbours of each vertex, and `planes` of them; returns who has none."""
-        return self._measure(places, planes, first, behind)[1]
+    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any, closed: Any) -> None:
+        """Fill in the first two neighbours of each vertex, and `planes` of them; mark who has none."""
+        self._measure(places, planes, first, behind, closed)

@@ -6,24 +6,23 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import IN_PLANE, MOST_IN_TEAM, MOST_PLANES, bitmap_words
 from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.level_loop import (
     ALPHA,
     ENCODED_ANY_ORDER,
-    IN_PLANE,
-    MOST_IN_TEAM,
-    MOST_PLANES,
     MOST_TEAM_WEIGHT,
     STAGED,
     WAITING,
     LevelLoopSearch,
-    bitmap_words,
     check_shared,
     shared_room,
 )
 from gravel.kernels.bfs.cuda.row_sources import UNEVEN, ColumnSource, EncodedSource
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import refuse_block, resident_blocks
 from gravel.kernels.layouts.units import offsets_of
 
@@ -110,13 +109,17 @@ class RowsSearch(LevelLoopSearch):
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
 
-        heads = cupy.empty(words * 32 * 2 if tuning.pull else 0, source.dtype)
-        behind = cupy.empty(max(1, planes * words * 32 * IN_PLANE), source.dtype)
-        closed = (
-            source.first_neighbours(words * 32, planes, heads, behind)
-            if tuning.pull
-            else self._padding(words)
-        )
+        stream = 0 if source.ENCODED else None
+        size = buffers.Size(self.vertices, rows.arc_count, self._labels.tree, stream=stream, item=item)
+        behind = planes * words * 32 * IN_PLANE
+        kept_first = make(buffers.first_neighbours(size, words=words, behind=behind, pull=tuning.pull), cupy)
+        if tuning.pull:
+            source.first_neighbours(words * 32, planes, *list(kept_first.values())[:3])
+        else:
+            self._mark_padding(kept_first["closed"])
+        queues = buffers.level_loop(size, entries=max(measured.entries, 1), hubs=measured.hubs)
+        work = make(queues, cupy)
+        self._log = work["log"]
 
         weight_of_arc = measured.weight / rows.arc_count if rows.arc_count else 1.0
         alpha = tuning.alpha
@@ -138,17 +141,11 @@ class RowsSearch(LevelLoopSearch):
         self._launch = (grid,), (block,), shared
         self._arguments = (
             *source.arguments,
-            heads,
-            behind,
-            closed,
-            cupy.zeros(2 * words, cupy.uint32),
+            *kept_first.values(),
             self._labels.distance_argument(),
             self._labels.keys,
             self._labels.predecessor_argument(),
-            cupy.empty(max(measured.entries, 1), cupy.uint64),
-            *source.owners(max(measured.entries, 1)),
-            cupy.empty(max(measured.hubs, 1), source.dtype),
-            *self._work_arrays(),
+            *work.values(),
             *(numpy.uint64(x) for x in counts),
             *(numpy.float64(x) for x in (alpha, tuning.beta, tuning.floor, tuning.unqueued, *scale)),
             *(numpy.uint64(x) for x in (tuning.patience, team_blocks, capacity, limit, *uneven, shared)),

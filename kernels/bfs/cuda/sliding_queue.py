@@ -6,18 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.buffers import Size, vertex_queue
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import refuse_block
-
-ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
-
-
-def vertex_queue(vertices: int, dtype: Any) -> tuple[Any, Any]:
-    """Make a queue that every vertex enters once, and its counters."""
-    import cupy
-
-    return cupy.empty(max(1, vertices), dtype), cupy.zeros(ROUNDS * COUNTER_WORDS, cupy.uint64)
 
 
 def prepare_sliding(
@@ -37,12 +30,11 @@ def prepare_sliding(
     """
     refuse_block(block)
 
-    def buffers(vertices: int, arcs: int, dtype: Any, tree: int) -> tuple[Any, ...]:
+    def buffers(size: Size) -> tuple[Any, ...]:
         import cupy
         import numpy
 
-        own = (cupy.zeros(words, cupy.uint64),) if words else ()
-        return (*vertex_queue(vertices, dtype), *own, *map(numpy.uint64, numbers))
+        return *make(vertex_queue(size, words=words), cupy).values(), *map(numpy.uint64, numbers)
 
     return CooperativeSearch(
         name,

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.buffers import Size, bitmaps
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.streamed_parts import LineParts, RangeParts
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import load, multiprocessors, vertex_macro
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
@@ -55,13 +57,12 @@ class StreamedSearch:
         self._labels = Labels.allocate(self.vertices, asked)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernels = load(SOURCE, TREE=self._labels.tree, **macros)
-        words = max(1, -(-self.vertices // 32))
         self._control = cupy.zeros(CONTROL_WORDS, cupy.uint64)
         self._counts = cupy.zeros(max(1, self._parts.count), cupy.uint32)
         self._tickets = cupy.zeros(max(1, self._parts.count), cupy.uint64)
         self._state = (
             *self._parts.rows,
-            *(cupy.zeros(words, cupy.uint32) for _ in range(3)),
+            *make(bitmaps(Size(self.vertices, rows.arc_count)), cupy).values(),
             *self._parts.lines,
             self._labels.distance_argument(),
             self._labels.keys,

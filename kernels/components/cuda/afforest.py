@@ -6,13 +6,16 @@ from typing import Any, Literal
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.buffers import HEADS
+from gravel.kernels.components.buffers import columns as table
 from gravel.kernels.components.cuda.afforest_rows import ForestOfHeads
 from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/components/afforest.cu"
-HUB, MOST_TRACED = 4096, 16  # as in afforest.cu
+MOST_TRACED = 16  # as in afforest.cu
 
 
 def prepare(
@@ -55,7 +58,7 @@ def prepare(
         return ColumnForest(rows, symmetric, 1 if rounds is None else rounds, block)
     if block is not None:
         raise ValueError(f"block is {block}; it is for columns whose rows are read from their start")
-    return ForestOfHeads(rows, symmetric, 2 if rounds is None else rounds, giant, prune, keep=keep)
+    return ForestOfHeads(rows, symmetric, HEADS if rounds is None else rounds, giant, prune, keep=keep)
 
 
 class ColumnForest:
@@ -78,7 +81,8 @@ def _find(
     import cupy
 
     vertices, arcs = len(row_offsets) - 1, len(column_indices)
-    component = cupy.empty(vertices, column_indices.dtype)
+    made = make(table(f"u{column_indices.dtype.itemsize}", vertices, arcs), cupy)
+    component, arrivals = made["component"], made.pop("arrivals")
     if vertices == 0:
         return ComponentsResult(component, 0.0, "afforest")
     kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("afforest")
@@ -90,11 +94,9 @@ def _find(
         numpy.uint64(vertices),
         numpy.uint64(symmetric),
         numpy.uint64(rounds),
-        component,
-        cupy.empty(arcs // HUB + 1, column_indices.dtype),
-        cupy.zeros(1, cupy.uint64),
+        *made.values(),
         trace,
-        cupy.zeros(1, cupy.uint64),
+        arrivals,
     )
     taken = event_milliseconds(lambda: kernel(*grid, arguments))
     return ComponentsResult(component, taken, "afforest")

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult, refuse_giant
-from gravel.kernels.components.cuda.afforest_tiles import COUNTERS, GIANTS, MOST_TRACED, ROUNDS, TILE
+from gravel.kernels.components.buffers import HUB_ARCS, tiles
+from gravel.kernels.components.buffers import heads as first_neighbours
+from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MOST_TRACED, ROUNDS
 from gravel.kernels.components.cuda.kept import Kept, heads_alone, keep_first, read_kept_heads
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_over, vertex_macro
 from gravel.kernels.layouts import device_rows
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
 
 SOURCE = "kernels/components/afforest_rows.cu"
 BLOCK = 512
-HUB_ARCS = 7 * 32
-"""Arcs of a row of afforest_rows.cu's UNITS units at least, each but the last of 32 neighbours or more."""
 
 
 class ForestOfHeads:
@@ -56,17 +57,17 @@ class ForestOfHeads:
         self._rows = rows  # which keeps the arrays alive
         self._vertices = n
         self._module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype), BLOCK=BLOCK)
-        self.component = cupy.empty(n, dtype)
+        vertex = f"u{dtype.itemsize}"
+        made = make(tiles(vertex, n, rows.arc_count, hub=HUB_ARCS), cupy)
+        self.component, self._counters = made["component"], made.pop("counters")
         self.prepare_milliseconds = 0.0
-        self.heads = cupy.empty(shape, dtype) if heads is None else heads
+        self.heads = make(first_neighbours(vertex, n, rounds), cupy)["heads"] if heads is None else heads
         self.kept: Kept | None = None
         self._sizes = numpy.uint64(n), numpy.uint64(rounds)
         if n == 0:
             return
         if heads is None:
             self.prepare_milliseconds = event_milliseconds(lambda: self._read_heads(keep))
-        room = rows.arc_count // HUB_ARCS + 1
-        self._counters = cupy.empty(COUNTERS, cupy.uint64)
         self._kernel = self._module.get_function("afforest_rows")
         self._grid = resident_blocks(self._kernel, BLOCK)
         self._arguments = (
@@ -77,11 +78,8 @@ class ForestOfHeads:
             numpy.uint64(rounds),
             *((numpy.uint64(0),) * 4 if self.kept is None else self.kept.arguments()),
             numpy.uint64(GIANTS[giant] if prune else 0),
-            self.component,
-            cupy.empty(n // 32 + 1, cupy.uint32),
-            cupy.empty(n // 8 + TILE, dtype),
-            cupy.empty(room, dtype),
-            numpy.uint64(room),
+            *made.values(),
+            numpy.uint64(len(made["hubs"])),
             self._counters,
         )
 

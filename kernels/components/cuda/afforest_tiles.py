@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult, refuse_giant
+from gravel.kernels.components.buffers import tiles
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/components/afforest_tiles.cu"
-HUB, MOST_TRACED, TILE, ROUNDS, COUNTERS = 4096, 16, 2048, 4, 80  # as in afforest_tiles.cu and tile.cuh
+MOST_TRACED, ROUNDS = 16, 4  # as in afforest_tiles.cu and tile.cuh
 PHASES = ("tiles", "barrier", "roots", "probes", "barrier", "vote", "join", "barrier", "hubs", "labels")
 """What lies between the clocks of a trace; the last one is missing where no tree changed late."""
 
@@ -55,7 +57,8 @@ def components(
     refuse_giant(giant)
     vertices, arcs = len(row_offsets) - 1, len(column_indices)
     dtype = column_indices.dtype
-    component = cupy.empty(vertices, dtype)
+    made = make(tiles(f"u{dtype.itemsize}", vertices, arcs), cupy)
+    component = made["component"]
     if vertices == 0:
         return ComponentsResult(component, 0.0, "afforest_tiles")
     kernel = load(SOURCE, VERTEX=vertex_macro(dtype), BLOCK=block).get_function("afforest_tiles")
@@ -68,11 +71,7 @@ def components(
         numpy.uint64(rounds),
         numpy.uint64(probes),
         numpy.uint64(GIANTS[giant] if prune else 0),
-        component,
-        cupy.empty(vertices // 32 + 1, cupy.uint32),
-        cupy.empty(vertices // 8 + TILE, dtype),
-        cupy.empty(arcs // HUB + 1, dtype),
-        cupy.zeros(COUNTERS, cupy.uint64),
+        *made.values(),
         cupy.zeros(MOST_TRACED, cupy.uint64) if trace is None else trace,
     )
     taken = event_milliseconds(lambda: kernel(*grid, arguments))

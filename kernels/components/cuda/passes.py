@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult, refuse_giant
-from gravel.kernels.components.cuda.afforest_rows import HUB_ARCS
+from gravel.kernels.components.buffers import HUB_ARCS, passes
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, strided_blocks, vertex_macro
 from gravel.kernels.layouts import device_rows
 from gravel.kernels.layouts.registry import layout_of
@@ -60,6 +61,11 @@ class RowPasses:
         started = time.perf_counter()
         n, dtype = rows.vertex_count, numpy.dtype(rows.dtype)
         self._module = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype), ONE_LANE=int(one_lane))
+        cut = rows.layout != "csr" and not one_lane and n > 0
+        hubs = rows.arc_count // HUB_ARCS + 1 if cut else 1
+        self._component, self._giant, self._flag, self._hubs = make(
+            passes(f"u{dtype.itemsize}", n, hubs), cupy
+        ).values()
         # The arguments by which kernels read arcs, and how many threads share these.
         if rows.layout == "csr":
             self._rows, self._threads = rows, rows.arc_count
@@ -70,26 +76,22 @@ class RowPasses:
             self._rows = with_units(rows, cut=not one_lane)  # which keeps the arrays alive
             # A warp takes one row, or 32 of them.
             self._threads = 32 * n if one_lane else n
-            self._reads = *device_rows(self._rows), *self._hubs(0 if one_lane else n)
-        self._vertices, self._component = n, cupy.empty(n, dtype)
+            noted = self._note_hubs() if cut else 0
+            self._reads = *device_rows(self._rows), self._hubs, numpy.uint64(noted)
+        self._vertices = n
         self._most_blocks = strided_blocks()
-        self._giant, self._flag = cupy.empty(1, dtype), cupy.zeros(1, cupy.uint32)
         self._sampled, self._prune = giant == "sampled", prune
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
-    def _hubs(self, upto: int) -> tuple[Any, Any]:
-        """List the rows below `upto` that are split over the grid, and how many there are."""
+    def _note_hubs(self) -> int:
+        """List the rows that are split over the grid; returns how many there are."""
         import cupy
 
-        rows, dtype = self._rows, numpy.dtype(self._rows.dtype)
-        if not upto:
-            return cupy.empty(1, dtype), numpy.uint64(0)
-        room = rows.arc_count // HUB_ARCS + 1
-        hubs, noted = cupy.empty(room, dtype), cupy.zeros(1, cupy.uint64)
-        arguments = *device_rows(rows), numpy.uint64(upto), hubs, numpy.uint64(room), noted
-        self._module.get_function("note_hubs")((blocks_for(upto, BLOCK),), (BLOCK,), arguments)
-        return hubs, numpy.uint64(min(int(noted[0]), room))
+        n, room, noted = self._rows.vertex_count, len(self._hubs), cupy.zeros(1, cupy.uint64)
+        arguments = *device_rows(self._rows), numpy.uint64(n), self._hubs, numpy.uint64(room), noted
+        self._module.get_function("note_hubs")((blocks_for(n, BLOCK),), (BLOCK,), arguments)
+        return min(int(noted[0]), room)
 
     def run(self) -> ComponentsResult:
         """Find the components; the labels are valid until the next call.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.order import renumber_cuda
-from gravel.kernels.partition.cuda.memory import SMALLEST
+from gravel.kernels.partition.buffers import SMALLEST
 from gravel.kernels.partition.cuda.row_tables import row_mask
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph, arc_count
 

@@ -22,9 +22,6 @@ from numpy.typing import NDArray
 from gravel.kernels.cuda import load, run_over, vertex_macro
 from gravel.kernels.partition.layout import RankGraph, RankPart, Subgraph, packed_bits
 
-TILE = 1024
-"""Vertices whose labels a warp puts together at once, as in labels.cuh."""
-
 
 @dataclass(frozen=True)
 class CompactIds:

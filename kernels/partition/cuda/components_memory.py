@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
+from gravel.kernels.buffers import make
+from gravel.kernels.partition.buffers import components
 from gravel.kernels.partition.cuda.table import Slab, Table
 from gravel.kernels.partition.layout import SUBGRAPHS, RankPart
 
@@ -23,9 +23,6 @@ FIELDS = (
     "local",
 )
 """The kernel's `Part`, field by field, 8 bytes each."""
-
-COUNTS = 8
-"""In `kernels/partition/trees.cuh` too."""
 
 MOST_NODES = (1 << 32) - 1
 """Delegates and own vertices of a rank, whose numbers take 32 bits."""
@@ -63,24 +60,15 @@ class ComponentsMemory(Table):
                 f"rank {part.rank} has {self.local} vertices and {self.delegate_count} delegates; at most "
                 f"{MOST_NODES} fit"
             )
-        vertex, arrays = delegates.dtype, dict[str, Any]()
+        arrays: dict[str, Any] = {}
         for name in SUBGRAPHS:
             offsets, columns = part.subgraph(name)
             arrays[f"{name}_offsets"] = cupy.asarray(offsets).astype(offset_dtype, copy=False)
             arrays[f"{name}_columns"] = cupy.asarray(columns)
         hooks = nodes + (0 if symmetric else len(part.nn.column_indices))
-        self.slab = Slab(
-            {
-                "values": (nodes, vertex),
-                "counts": (COUNTS, numpy.uint64),
-                "hook_at": (hooks, vertex),
-                "hook_to": (hooks, vertex),
-            }
-        )
-        arrays |= self.slab.arrays
-        for name, dtype in (("parents", numpy.uint32), ("labels", vertex), ("before", vertex)):
-            arrays[name] = cupy.empty(nodes, dtype)
-        self.arrays = arrays
+        table = components(nodes, hooks, f"u{delegates.dtype.itemsize}")
+        self.slab = Slab(table[:4])
+        self.arrays = arrays | self.slab.arrays | make(table[4:], cupy)
         self.numbers = {"rank": part.rank, "local": self.local}
 
     def component(self) -> Any:

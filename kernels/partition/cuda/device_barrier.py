@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import Buffer
 from gravel.kernels.partition.cuda.table import Slab
 
 MOST_DEVICES = 16
@@ -22,7 +23,7 @@ class DeviceBarrier:
     """
 
     def __init__(self) -> None:
-        self.slab = Slab({"words": (3 * _LINE + MOST_DEVICES, numpy.uint64)})
+        self.slab = Slab([Buffer("words", "u8", 3 * _LINE + MOST_DEVICES)])
         self.words = self.slab.arrays["words"]
         self.reset()
 

@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 
 from gravel.kernels.arrays import backend_of
 from gravel.kernels.bfs.asked import Asked
-from gravel.kernels.partition.cuda.compact_ids import TILE, Compaction, every_id
+from gravel.kernels.buffers import make
+from gravel.kernels.partition import buffers
+from gravel.kernels.partition.buffers import ANY, SMALLEST, TILE
+from gravel.kernels.partition.cuda.compact_ids import Compaction, every_id
 from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.cuda.placing import Placing, place_columns
 from gravel.kernels.partition.cuda.row_tables import (
@@ -102,15 +105,6 @@ FIELDS = (
     "dd_filled",
 )
 """The kernel's `Rank`, field by field, 8 bytes each."""
-
-SMALLEST, ANY = 1, 2
-"""Of the kernel's TREE, which is 0 where distances alone are asked for."""
-
-PLANES = 8
-"""Bitmaps of binary digits of labels, as in `kernels/partition/labels.cuh`."""
-
-COUNTS, SIDES = 16, 3
-"""Of the counters, as in `kernels/partition/rank.cuh`."""
 
 NN_RARE = 8
 """One in so many arcs may be of nn, for all of them to be gone through where the frontier is large."""
@@ -221,58 +215,33 @@ class RankMemory(Table):
             arrays["nn_vertices"] = compaction.nn_vertices
         starts = bin_starts(nn_columns, ranks, part.rank)
         del nn_columns
-        binned = int(starts[-1])
-        groups = 0 if relay_starts is None else len(relay_starts) - 1
-        relayed = 0 if relay_starts is None else int(relay_starts[-1])
-        key = delegates.dtype if tree == ANY else numpy.uint64
-        self.slab = Slab(
-            {
-                "found": (2 * words, numpy.uint32),
-                "counts": (SIDES * COUNTS, numpy.uint64),
-                "front": (largest, numpy.uint32),
-                "delegate_keys": (delegate_count if tree else 0, key),
-                "bin_start": (ranks + 1, numpy.uint64),
-                "bin_tail": (ranks, numpy.uint64),
-                "bin_ids": (binned, numpy.uint32),
-                "bin_tails": (binned if tree else 0, numpy.uint32),
-                "relay_start": (groups + 1 if groups else 0, numpy.uint64),
-                "relay_tail": (groups, numpy.uint64),
-                "relay_ids": (relayed, numpy.uint32),
-                "relay_tails": (relayed if tree else 0, delegates.dtype),
-            }
+        filled = {
+            name: _set_bits(mask) for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
+        }
+        size = buffers.Size(
+            ranks,
+            own,
+            local,
+            delegate_count,
+            largest,
+            int(starts[-1]),
+            tree,
+            f"u{delegates.dtype.itemsize}",
+            relayed=0 if relay_starts is None else int(relay_starts[-1]),
+            groups=0 if relay_starts is None else len(relay_starts) - 1,
+            dn=filled["dn"],
+            dd=filled["dd"],
+            uniquify=uniquify,
+            sends=sends,
+            fronts=apart and layout is None,
         )
+        key = numpy.dtype(size.key)
+        self.slab = Slab(buffers.shared(size))
         arrays |= self.slab.arrays
         arrays["bin_start"].set(starts)
         if relay_starts is not None:
             arrays["relay_start"].set(relay_starts)
-        filled = {
-            name: _set_bits(mask) for name, mask in (("dn", part.dn_source_mask), ("dd", part.dd_source_mask))
-        }
-        for name, count, dtype in (
-            ("distance", own, numpy.int32),
-            ("delegate_distance", delegate_count if sends else 0, numpy.int32),
-            ("planes", 0 if sends else PLANES * local_words, numpy.uint32),
-            ("delegate_depths", 0 if sends else delegate_count, numpy.uint8),
-            ("predecessors", own if tree == ANY else 0, key),
-            ("keys", local if tree else 0, key),
-            ("classed", local_words if tree == SMALLEST and not sends else 0, numpy.uint32),
-            ("seen", local_words + 1, numpy.uint32),
-            ("reached", local_words, numpy.uint32),
-            ("delegates_seen", words + 1, numpy.uint32),
-            ("delegates_front", words, numpy.uint32),
-            ("fronts", ranks * largest if apart and layout is None else 0, numpy.uint32),
-            ("nn_queue", local, numpy.uint32),
-            ("nd_queue", local, numpy.uint32),
-            ("dn_queue", filled["dn"], numpy.uint32),
-            ("dn_starts", filled["dn"], numpy.uint64),
-            ("dd_queue", filled["dd"], numpy.uint32),
-            ("dd_starts", filled["dd"], numpy.uint64),
-            ("sent", ranks * largest if uniquify and ranks > 1 else 0, numpy.uint32),
-            ("came", 2 * ranks, numpy.uint64),
-            ("relay_sent", groups * largest if uniquify else 0, numpy.uint32),
-            ("relay_taken", 2 * ranks if groups else 0, numpy.uint64),
-        ):
-            arrays[name] = cupy.empty(count, dtype)
+        arrays |= make(buffers.search(size), cupy)
         arrays["expected"] = (
             first_delegates(arrays["nd_first"][::heads], delegates, local)
             if tree == ANY

@@ -12,7 +12,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import backend_of
-from gravel.kernels.partition.cuda.compact_ids import TILE, CompactIds
+from gravel.kernels.partition.buffers import TILE
+from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.layout import packed_bits
 
 LONG_ROW = numpy.uint8(255)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
+
+from gravel.kernels.buffers import Buffer
 
 ALIGNMENT = 256
 
@@ -20,20 +22,20 @@ BIN_STEP = 1 << 26
 class Slab:
     """Arrays in one allocation of plain device memory, which other processes may map (CUDA IPC)."""
 
-    def __init__(self, wanted: Mapping[str, tuple[int, Any]]) -> None:
+    def __init__(self, wanted: Iterable[Buffer]) -> None:
         import cupy
 
         self.offsets: dict[str, int] = {}
         size = 0
-        for name, (count, dtype) in wanted.items():
-            self.offsets[name] = size
-            size += -(-count * numpy.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
+        for each in wanted:
+            self.offsets[each.name] = size
+            size += -(-each.nbytes // ALIGNMENT) * ALIGNMENT
         memory = cupy.cuda.Memory(max(1, -(-size // ALLOCATION)) * ALLOCATION)
         pointer = cupy.cuda.MemoryPointer(memory, 0)
         self.pointer = int(memory.ptr)
         self.arrays = {
-            name: cupy.ndarray((count,), dtype, pointer + self.offsets[name])
-            for name, (count, dtype) in wanted.items()
+            each.name: cupy.ndarray((each.length,), each.dtype, pointer + self.offsets[each.name])
+            for each in wanted
         }
 
 

@@ -19,6 +19,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import backend_of
+from gravel.kernels.buffers import Buffer
 from gravel.kernels.exchange import Gang, Wire
 from gravel.kernels.partition.cuda.mapping import process_id
 from gravel.kernels.partition.cuda.table import ALIGNMENT, Slab
@@ -84,7 +85,7 @@ class PeerWire(HostWire):
     def __init__(self, gang: Gang, half: int = HALF) -> None:
         super().__init__(gang)
         self._half = -(-half // ALIGNMENT) * ALIGNMENT
-        self._slab = Slab({"mail": (2 * self._half, numpy.uint8)})
+        self._slab = Slab([Buffer("mail", "u1", 2 * self._half)])
         self._mapped: list[int] = []
         self._pointers: list[int] = []
         self._number, self._filled = -1, 0

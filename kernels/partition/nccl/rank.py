@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Gathering, Groups
+from gravel.kernels.partition.buffers import SMALLEST
 from gravel.kernels.partition.cuda.launching import width_macros
-from gravel.kernels.partition.cuda.memory import SMALLEST, RankMemory
+from gravel.kernels.partition.cuda.memory import RankMemory
 from gravel.kernels.partition.cuda.search import WIDE
 from gravel.kernels.partition.layout import RankPart, widest
 from gravel.kernels.partition.nccl.clock import Clock, LevelEvents

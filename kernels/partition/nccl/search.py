@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked, check_source, predecessor_dtype
+from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.buffers import predecessor_type
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.partition.layout import PartitionedGraph
 from gravel.kernels.partition.nccl.rank import Connect, NcclRank
@@ -60,5 +61,5 @@ class NcclSearch:
         distance = found.distance if self._asked.distance else None
         predecessor = None
         if found.predecessor is not None:
-            predecessor = found.predecessor.astype(predecessor_dtype(self._vertices), copy=False)
+            predecessor = found.predecessor.astype(predecessor_type(self._vertices), copy=False)
         return BFSResult(source, distance, predecessor, found.milliseconds, directions_of(self.labels))

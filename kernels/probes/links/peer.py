@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy
 
+from gravel.kernels.buffers import Buffer
 from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Gang
 from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
@@ -24,7 +25,7 @@ class _Buffer(Table):
     fields = ("buffer", "rank")
 
     def __init__(self, rank: int, words: int) -> None:
-        self.slab = Slab({"buffer": (words, numpy.uint64)})
+        self.slab = Slab([Buffer("buffer", "u8", words)])
         self.arrays = dict(self.slab.arrays)
         self.numbers = {"rank": rank}
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
+from gravel.kernels.sssp.buffers import queues
 from gravel.kernels.sssp.cpu.words import lengthened
 
 THREADED_FROM = 1 << 15
@@ -24,9 +26,8 @@ class Queues:
     """What a search has for each vertex: four queues, the round of its last entry, whether it is piled."""
 
     def __init__(self, vertices: int) -> None:
-        self.of_vertices = tuple(numpy.empty(vertices, numpy.int64) for _ in range(4))
-        self.marks = numpy.zeros(vertices, numpy.int32)
-        self.piled = numpy.zeros(vertices, numpy.int32)
+        *of_vertices, self.marks, self.piled = make(queues(vertices), numpy).values()
+        self.of_vertices = tuple(of_vertices)
 
     def clear(self) -> None:
         """Forget the last search."""

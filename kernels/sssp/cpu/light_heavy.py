@@ -14,8 +14,10 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.atomics import compare_and_swap, fetch_add
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.sssp.buffers import light_heavy
 from gravel.kernels.sssp.cpu import pull
 from gravel.kernels.sssp.cpu.buckets import (
     CHUNK,
@@ -48,8 +50,7 @@ class LightHeavy:
         n = weighted.vertices
         self._rows, self._ordered, self._queues = weighted, ordered, queues
         self._width = weighted.width(width)
-        self._expanded = numpy.empty(n, numpy.int64)
-        self._is_expanded = numpy.zeros(n, numpy.uint8)
+        self._expanded, self._is_expanded = make(light_heavy(n)[:2], numpy).values()
         self._blocks = row_blocks(weighted.row_offsets)
 
     def tree(self, words: NDArray[Any], source: int) -> NDArray[Any]:

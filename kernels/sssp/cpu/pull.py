@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import run_blocks
+from gravel.kernels.sssp.buffers import light_heavy
 from gravel.kernels.sssp.cpu.by_weight import RowsByWeight, least_of_class
 from gravel.kernels.sssp.cpu.tree import completed
 from gravel.kernels.sssp.cpu.words import lengthened
@@ -32,7 +33,7 @@ def to_the_end(
     Words below `end` are final, and their vertices have relaxed no arc that leads out of it.
     """
     graph = (rows.row_offsets, ordered.columns, ordered.weights, ordered.mask)
-    left = numpy.empty(rows.vertices, numpy.uint8)
+    left = light_heavy(rows.vertices)[2].make(numpy)
     given = (*graph, words, rows.words.type(rows.unreached), end, left)
     run_blocks(lambda low, high: _from_expanded(*given, low, high), blocks)
     for pulls in range(1, MOST_PULLS):

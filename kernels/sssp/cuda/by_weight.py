@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import load, refuse_block, resident_blocks, vertex_macro
+from gravel.kernels.sssp.buffers import ordered
 from gravel.kernels.sssp.weights import WeightedRows
 
 SOURCE = "kernels/sssp/by_weight.cu"
@@ -53,12 +55,12 @@ class ByWeight:
         self._mask = numpy.uint32((0xFFFFFFFF >> shift) << shift)
         self._offsets = cupy.ascontiguousarray(rows.row_offsets)
         columns = cupy.ascontiguousarray(rows.column_indices)
-        self._columns, ordered = cupy.empty(rows.arcs, index), cupy.empty(rows.arcs, numpy.uint32)
+        self._columns, weights = make(ordered(rows.arcs, index.itemsize), cupy).values()
         order = module.get_function("order_rows")
         numbers = numpy.uint64(n), numpy.uint32(least >> shift), numpy.uint32(shift)
-        arrays = self._offsets, columns, keys, *numbers, self._columns, ordered
+        arrays = self._offsets, columns, keys, *numbers, self._columns, weights
         order((resident_blocks(order, ORDERING),), (ORDERING,), arrays)
-        self._weights = ordered.view(rows.weights.dtype)
+        self._weights = weights.view(rows.weights.dtype)
 
     def launch(self, source: int, words: Any, tree: Any | None, room: tuple[Any, Any, Any, Any]) -> None:
         """Search, and find predecessors that are strictly nearer where `tree` is given.

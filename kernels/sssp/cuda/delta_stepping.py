@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.sssp import SSSPResult
+from gravel.kernels.sssp.buffers import ROUND, WIDE, labels, on_device, ordered_bytes, room_of
 from gravel.kernels.sssp.concentrated import BUCKETS, is_share_of_most
 from gravel.kernels.sssp.cuda.by_weight import WIDTH as WIDTH_ORDERED
 from gravel.kernels.sssp.cuda.by_weight import WIDTH_SKEWED as WIDTH_ORDERED_SKEWED
 from gravel.kernels.sssp.cuda.by_weight import ByWeight
-from gravel.kernels.sssp.cuda.memory import HUB, ROUND, STATE, WIDE, ordered_bytes, room_of
 from gravel.kernels.sssp.weights import WeightedRows
 from gravel.kernels.strategy import Ran
 
@@ -126,10 +127,8 @@ class DeltaStepping:
         self._arrays = tuple(
             cupy.ascontiguousarray(each) for each in (rows.row_offsets, rows.column_indices, rows.weights)
         )
-        self._marks, self._piled = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint32)
-        self._queues = cupy.empty(4 * n, index)
-        self._hubs = cupy.empty(rows.arcs // HUB + 1, index)
-        self._state = cupy.empty(STATE, numpy.uint64)
+        made = make(on_device(n, rows.arcs, index.itemsize), cupy)
+        self._marks, self._piled, self._queues, self._hubs, self._state = made.values()
         self._ordered: ByWeight | None = None
         self.decided = {"width": wide, "by_weight": False}
         may_order = rows.arcs > 0 and bool(rows.symmetric)
@@ -171,8 +170,9 @@ class DeltaStepping:
         if self._pays:
             self._order()
             self.ran = replace(self.ran, options={**self.ran.options, **self.decided})
-        words = cupy.empty(rows.vertices, rows.words)
-        tree = cupy.empty(rows.vertices, rows.column_indices.dtype) if self._predecessor else None
+        sizes = rows.vertices, rows.column_indices.dtype.itemsize, rows.words.itemsize
+        made = make(labels(*sizes, tree=self._predecessor), cupy)
+        words, tree = made["words"], made.get("tree")
         milliseconds = event_milliseconds(lambda: self._launch(source, words, tree))
         found = None
         if tree is not None:

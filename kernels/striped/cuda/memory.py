@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.labels import Labels
+from gravel.kernels.buffers import make
+from gravel.kernels.partition.buffers import stripe
 from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
 from gravel.kernels.partition.layout import RankGraph, local_count, row_lengths
 from gravel.kernels.striped.options import StripedOptions
@@ -33,9 +35,6 @@ FIELDS = (
     "local",
 )
 """The kernel's `Stripe`, field by field, 8 bytes each."""
-
-SIDES, KEPT, TAILS = 3, 1, 2
-"""In `kernels/striped/stripe.cuh` too."""
 
 LONGEST = 1 << 17
 """Arcs of a row that one block reads: the whole grid reads longer ones, as in `kernels/bfs/wide.cuh`."""
@@ -80,29 +79,24 @@ class StripeMemory(Table):
         self.labels = Labels.allocate(local, asked, within=vertex_count)
         columns = cupy.asarray(part.nn.column_indices)
         starts = bin_starts(columns, counts, bitmask=options.bitmask)
-        room = int(starts[-1])
-        self.slab = Slab(
-            {
-                "counts": (SIDES * (KEPT + ranks), numpy.uint64),
-                "bin_start": (ranks + 1, numpy.uint64),
-                "bin_ids": (room, numpy.uint32),
-                "bin_tails": (room if self.labels.tree else 0, numpy.uint32),
-            }
+        table = stripe(
+            ranks,
+            local,
+            vertex_count,
+            int(starts[-1]),
+            tree=self.labels.tree > 0,
+            bitmask=options.bitmask,
+            huge=int((row_lengths(part.nn) > longest).sum()),
         )
+        self.slab = Slab(table[:4])
         self.slab.arrays["bin_start"].set(starts)
-        lengths = row_lengths(part.nn)
         self.arrays = self.slab.arrays | {
             "row_offsets": cupy.asarray(part.nn.row_offsets).astype(offset_dtype, copy=False),
             "columns": columns,
             "distance": self.labels.distance_argument(),
             "keys": self.labels.keys,
             "predecessor": self.labels.predecessor_argument(),
-            "bitmask": cupy.empty(-(-vertex_count // 32) if options.bitmask else 0, numpy.uint32),
-            "queue": cupy.empty(local, numpy.uint32),
-            "huge": cupy.empty(int((lengths > longest).sum()), numpy.uint32),
-            "tails": cupy.empty(TAILS, numpy.uint64),
-            "sent": cupy.empty(2 * ranks, numpy.uint64),
-            "came": cupy.empty(2 * ranks, numpy.uint64),
+            **make(table[4:], cupy),
         }
         self.numbers = {"rank": part.rank, "local": local}
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.jit import serial
+from gravel.kernels.strong_components.buffers import forward_backward_on_host
 
 
 def components(
@@ -21,15 +23,10 @@ def components(
     """Label every vertex; see `gravel.kernels.strong_components`."""
     started = time.perf_counter()
     n, dtype = len(row_offsets) - 1, column_indices.dtype
-    component = numpy.full(n, numpy.iinfo(dtype).max, dtype)
-    _find(
-        (row_offsets, column_indices, back_offsets, back_columns),
-        component,
-        numpy.full(n, numpy.iinfo(dtype).max, dtype),
-        (numpy.diff(back_offsets), numpy.diff(row_offsets)),
-        numpy.empty(n, numpy.int64),
-        numpy.zeros(n, numpy.bool_),
-    )
+    table = forward_backward_on_host(n, dtype.itemsize)
+    component, colours, queue, seen = make(table[:4], numpy).values()
+    graph = row_offsets, column_indices, back_offsets, back_columns
+    _find(graph, component, colours, (numpy.diff(back_offsets), numpy.diff(row_offsets)), queue, seen)
     return ComponentsResult(component, (time.perf_counter() - started) * 1e3, "forward_backward")
 
 

@@ -6,16 +6,12 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
+from gravel.kernels.strong_components.buffers import forward_backward
 
 SOURCE = "kernels/strong_components/forward_backward.cu"
-HUB, STATES = 4096, 10  # as in forward_backward.cu
-
-
-def device_bytes(vertices: int, arcs: int, width: int) -> int:
-    """State what a run takes beside both rows, labels included; `width` is the bytes of a vertex."""
-    return (7 * width + 4) * vertices + width * (arcs // HUB + 1) + 8 * (STATES + 1)
 
 
 def components(
@@ -33,7 +29,8 @@ def components(
 
     refuse_block(block)
     vertices, arcs, dtype = len(row_offsets) - 1, len(column_indices), column_indices.dtype
-    component = cupy.empty(vertices, dtype)
+    made = make(forward_backward(vertices, arcs, dtype.itemsize), cupy)
+    component = made["component"]
     if vertices == 0:
         return ComponentsResult(component, 0.0, "forward_backward")
     kernel = load(SOURCE, VERTEX=vertex_macro(dtype)).get_function("forward_backward")
@@ -41,13 +38,7 @@ def components(
     arguments = (
         *map(cupy.ascontiguousarray, (row_offsets, column_indices, back_offsets, back_columns)),
         numpy.uint64(vertices),
-        component,
-        *(cupy.empty(vertices, dtype) for _ in range(4)),
-        cupy.empty(2 * vertices, dtype),
-        cupy.empty(arcs // HUB + 1, dtype),
-        cupy.empty(vertices, cupy.uint32),
-        cupy.zeros(STATES, cupy.uint64),
-        cupy.zeros(1, cupy.uint64),
+        *made.values(),
     )
     taken = event_milliseconds(lambda: kernel(*grid, arguments))
     return ComponentsResult(component, taken, "forward_backward")

@@ -11,7 +11,7 @@ from gravel.kernels.arrays import backend_of
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import CHUNK
+from gravel.kernels.verify.cuda.memory import CHUNK, brought
 from gravel.kernels.verify.cuda.table import Asked, LabelTable, Parents
 from gravel.kernels.verify.cuda.tree import RULES, Tree, TreeLevels
 from gravel.kernels.verify.cuda.upload import Job, Row, Sending, Uploads
@@ -52,15 +52,13 @@ class SearchBatch:
         self._distance, self._predecessor = distance, predecessor
         n = self._n = blocks.vertex_count
         self._tree: Tree | None = None
-        self._raw = None
-        if not self.with_distance:
-            self._raw = cupy.empty((min(CHUNK, at_once), n), numpy.int32)
-        elif backend_of(distance) == "cpu":
-            # The next ones come while these are checked.
-            self._raw = cupy.empty((min(2 * CHUNK, at_once), n), distance.dtype)
-        self._above = None
+        types = ("i0" if each is None else each.dtype.str[1:] for each in (distance, predecessor))
+        raw, above = brought(n, at_once, *types, levels=not self.with_distance)
+        self._raw = self._above = None
+        if not self.with_distance or backend_of(distance) == "cpu":
+            self._raw = raw.make(cupy)
         if self.with_tree and backend_of(predecessor) == "cpu":
-            self._above = cupy.empty((at_once, n), predecessor.dtype)
+            self._above = above.make(cupy)
         self.parents = Parents()
         self.sources: Sequence[int] = ()
         self.strange: Any = None

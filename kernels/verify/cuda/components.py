@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import graph_size, plan_components
+from gravel.kernels.verify.cuda.memory import components, graph_size, plan_components
 from gravel.kernels.verify.cuda.offenders import vertex_check
 from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.upload import Uploads
@@ -68,7 +69,7 @@ def _check(
     vertex = vertex_macro(column_indices.dtype)
     kernels = Kernels("kernels/verify/cuda/components.cu", block=resources.block, VERTEX=vertex)
     counts = cupy.zeros(len(RULES), numpy.uint64)
-    labels, parents = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint32)
+    labels, parents, unlike = make(components(n, width)[:3], cupy).values()
     with Uploads(resources.threads) as uploads:
         given = uploads.brought(component)
         taken = given, kind_of(component.dtype), n, labels, parents, counts
@@ -78,7 +79,6 @@ def _check(
             kernels.run("take_labels", n, *taken[:-1], cupy.zeros_like(counts), bits)
             return [_named("ranges", counts.get(), bits)], 0.0
         blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs)
-        unlike = cupy.zeros(n, numpy.uint8)
         half = numpy.uint32(symmetric), labels, parents, unlike
         for each in blocks.each(kernels):
             rows = each.as_arguments()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gravel.kernels.arrays import backend_of
+from gravel.kernels.buffers import Table, exact, table, total
 
 MAX_VERTICES = (1 << 31) - 1
 """The kernels count vertices in 32 bits and leave room for two marks."""
@@ -20,7 +21,7 @@ LONG = 2048
 """Arcs of the longest row that one warp examines (long_rows.cuh)."""
 
 LIST_BYTES = 4 + 8 + 2 * 16
-"""Of LONG arcs of long rows: a row and its pieces, as they are listed, and at most two pieces."""
+"""Of LONG arcs of long rows: a row and its pieces, as they are listed, and at most two pieces; see `rows`."""
 
 STAGE_BYTES = 4 << 20
 """Of a pinned buffer, in which a piece of an array is sent."""
@@ -92,14 +93,14 @@ def plan_searches(graph: GraphSize, labels: LabelSize, symmetric: bool, room: in
         return None
     widths = [words for words in (16, 8, 4, 2, 1) if words == 1 or words * CHUNK < 2 * labels.searches]
     for words in widths:
-        size = search_bytes(graph, labels, symmetric, words) + graph_bytes(graph, None)
+        size = exact((*searches(graph, labels, symmetric, words), *rows(graph, None)))
         if size <= room:
             return Batch(words, None, size)
     for words in widths if not graph.resident else ():
-        arcs = _arcs_within(graph, room - search_bytes(graph, labels, symmetric, words))
+        beside = exact(searches(graph, labels, symmetric, words))
+        arcs = _arcs_within(graph, room - beside)
         if arcs >= _least_part(graph):
-            size = search_bytes(graph, labels, symmetric, words) + graph_bytes(graph, arcs)
-            return Batch(words, arcs, size)
+            return Batch(words, arcs, beside + exact(rows(graph, arcs)))
     return None
 
 
@@ -107,15 +108,8 @@ def plan_components(graph: GraphSize, label_width: int, room: int) -> Batch | No
     """Say what checking components takes within `room` bytes; None where it does not fit."""
     if graph.vertices > MAX_VERTICES:
         return None
-    # Labels as they came and as 32-bit numbers, parents, marks, and bits of offenders.
-    labels = graph.vertices * (label_width + 4 + 4 + 1 + 1) + MARGIN
-    whole = labels + graph_bytes(graph, None)
-    if whole <= room:
-        return Batch(0, None, whole)
-    arcs = _arcs_within(graph, room - labels)
-    if graph.resident or arcs < _least_part(graph):
-        return None
-    return Batch(0, arcs, labels + graph_bytes(graph, arcs))
+    beside = exact(components(graph.vertices, label_width))
+    return _batch(graph, beside, room)
 
 
 def plan_strong_components(graph: GraphSize, label_width: int, room: int) -> Batch | None:
@@ -125,12 +119,8 @@ def plan_strong_components(graph: GraphSize, label_width: int, room: int) -> Bat
     """
     if graph.vertices > MAX_VERTICES:
         return None
-    n, m = graph.vertices, graph.arcs
-    # 32-bit labels, bits of offenders, bits of what was reached twice, and tasks.
-    kept = n * (4 + 1 + 1 + 8) + 16 * (m // LONG + 1) + MARGIN
-    # Labels as they come, rows of predecessors, or members of labels and arcs that enter them.
-    passes = max(label_width * n, 8 * n + graph.width * m, (8 + 4 + 8) * n)
-    size = kept + passes + graph_bytes(graph, None)
+    checked = strong_components(graph.vertices, graph.arcs, graph.width, label_width)
+    size = total(checked + rows(graph, None))
     return Batch(0, None, size) if size <= room else None
 
 
@@ -141,32 +131,94 @@ def plan_paths(graph: GraphSize, labels: LabelSize, room: int) -> Batch | None:
     """
     if graph.vertices > MAX_VERTICES:
         return None
-    # Labels, faults and bits; of a tree ancestors with their steps, levels, marks of arcs, and bits twice.
-    each = labels.distance + labels.predecessor + 5 + (8 + 4 + 1 + 1 if labels.predecessor else 0)
-    beside = graph.vertices * each + MARGIN
-    whole = beside + graph_bytes(graph, None) + PATH_WEIGHT * graph.arcs
+    return _batch(graph, exact(paths(graph.vertices, labels)), room, weight=PATH_WEIGHT)
+
+
+def _batch(graph: GraphSize, beside: int, room: int, *, weight: int = 0) -> Batch | None:
+    """Take rows with their weights whole where they fit beside, else in parts; None where those do not."""
+    whole = beside + exact(rows(graph, None)) + weight * graph.arcs
     if whole <= room:
         return Batch(0, None, whole)
+    parts = replace(graph, width=graph.width + weight)
+    arcs = _arcs_within(parts, room - beside)
+    if graph.resident or arcs < _least_part(graph):
+        return None
+    return Batch(0, arcs, beside + exact(rows(parts, arcs)))
+
+
+def searches(graph: GraphSize, labels: LabelSize, symmetric: bool, words: int) -> Table:
+    """What a batch takes beside the graph whose labels take `words` of each vertex."""
+    n, at_once, tree = graph.vertices, min(CHUNK * words, labels.searches), labels.predecessor > 0
+    types = f"i{labels.distance}", f"i{labels.predecessor}"
+    return (
+        *label_table(n, words, nearer=not (symmetric or tree)),
+        *brought(n, at_once, *types, levels=not labels.distance),
+        *(ancestors(n) if tree else ()),
+        *table(bits=("u1", n), seen=("u4", (graph.arcs // LONG, words)), margin=("u1", MARGIN)),
+    )
+
+
+def label_table(vertices: int, words: int, *, nearer: bool, per_word: int = 4) -> Table:
+    """Labels of a batch side by side, `per_word` in a word, and for which of them a neighbour is nearer."""
+    size = vertices * words
+    return table(labels=("u4", size, 0), nearer=("u1", per_word * size * nearer))
+
+
+def brought(vertices: int, at_once: int, distance: str, predecessor: str, *, levels: bool) -> Table:
+    """Predecessors as they come, and distances, twice a few, or `levels` counted along predecessors."""
+    some = min(CHUNK if levels else 2 * CHUNK, at_once)
+    raw = ("i4" if levels else distance, (some, vertices))
+    return table(raw=raw, above=(predecessor, (at_once, vertices)))
+
+
+def ancestors(vertices: int) -> Table:
+    """An ancestor of each vertex, and the steps to it."""
+    return table(up=("u8", vertices))
+
+
+def components(vertices: int, label_width: int) -> Table:
+    """Labels as they came and as 32-bit numbers, parents, marks, and bits of offenders."""
+    number, given = ("u4", vertices), (f"u{label_width}", vertices)
+    checked = table(labels=number, parents=number, unlike=("u1", vertices, 0))
+    return checked + table(given=given, bits=("u1", vertices), margin=("u1", MARGIN))
+
+
+def strong_components(vertices: int, arcs: int, width: int, label_width: int) -> Table:
+    """32-bit labels, bits of offenders and of what was reached twice, tasks; and what comes one by one.
+
+    That are labels as they come, rows of predecessors, or members of labels and arcs that enter them.
+    """
+    n, tasks, ends = vertices, ("u8", vertices + 2 * (arcs // LONG + 1)), ("i8", vertices + 1)
+    return (
+        *table(labels=("u4", n), bits=("u1", n), tasks=tasks, seen=("u4", (2, -(-n // 32)))),
+        *table("device", "labels", given=(f"u{label_width}", n)),
+        *table("device", "predecessors", ends=ends, tails=(f"u{width}", arcs)),
+        *table("device", "members", entering=("u8", n), first=ends, members=("u4", n)),
+        *table(margin=("u1", MARGIN)),
+    )
+
+
+def paths(vertices: int, labels: LabelSize) -> Table:
+    """Labels, faults and bits; of a tree ancestors, levels, marks of arcs, and bits twice."""
+    n, tree = vertices, labels.predecessor > 0
+    there = table(distance=(f"i{labels.distance}", n), predecessor=(f"i{labels.predecessor}", n))
+    of_tree = ancestors(n) + table(lost=("u1", n)) if tree else ()
+    return *checked_paths(n, tree=tree), *there, *of_tree, *table(margin=("u1", MARGIN))
+
+
+def checked_paths(vertices: int, *, tree: bool) -> Table:
+    """What checks of shortest paths keep from one search to the next."""
+    n, kept = vertices, vertices if tree else 0
+    return table(faults=("u4", n), bits=("u1", n), levels=("i4", kept), has=("u1", max(1, kept)))
+
+
+def rows(graph: GraphSize, arcs: int | None) -> Table:
+    """Rows with so many arcs at once, None for all, and the pieces of long ones; nothing of resident rows."""
+    several = graph.arcs if arcs is None or graph.resident else arcs
+    listed = table(long_rows=("u1", (several // LONG, LIST_BYTES)))
     if graph.resident:
-        return None
-    weighted = GraphSize(graph.vertices, graph.arcs, graph.width + PATH_WEIGHT)
-    arcs = _arcs_within(weighted, room - beside)
-    if arcs < _least_part(graph):
-        return None
-    return Batch(0, arcs, beside + graph_bytes(weighted, arcs))
-
-
-def search_bytes(graph: GraphSize, labels: LabelSize, symmetric: bool, words: int) -> int:
-    """Count bytes beside the graph for a batch whose labels take `words` of each vertex."""
-    at_once = min(CHUNK * words, labels.searches)
-    # Distances as they come, twice a few, or levels counted along predecessors.
-    each = min(2 * CHUNK, at_once) * labels.distance or min(CHUNK, at_once) * 4
-    table = 4 * words
-    # Ancestors with their steps and bits of offenders; without predecessors, bits alone.
-    tree = at_once * labels.predecessor + (9 if labels.predecessor else 1)
-    nearer = 4 * words if not (symmetric or labels.predecessor) else 0
-    long_rows = graph.arcs // LONG * (4 * words)
-    return graph.vertices * (each + table + tree + nearer) + long_rows + MARGIN
+        return listed
+    return table(offsets=("i8", graph.vertices + 1), columns=(f"u{graph.width}", several)) + listed
 
 
 def _least_part(graph: GraphSize) -> int:
@@ -176,13 +228,5 @@ def _least_part(graph: GraphSize) -> int:
 
 def _arcs_within(graph: GraphSize, room: int) -> int:
     """Count the arcs of a part of the rows that takes `room` bytes at most, offsets included."""
-    rest = room - graph_bytes(graph, 0)
+    rest = room - exact(rows(graph, 0))
     return min(graph.arcs, rest * LONG // (graph.width * LONG + LIST_BYTES))
-
-
-def graph_bytes(graph: GraphSize, arcs: int | None) -> int:
-    """Count bytes of the rows with so many arcs at once, None for all, and of the pieces of long ones."""
-    if graph.resident:
-        return graph.arcs // LONG * LIST_BYTES
-    several = graph.arcs if arcs is None else arcs
-    return 8 * (graph.vertices + 1) + graph.width * several + several // LONG * LIST_BYTES

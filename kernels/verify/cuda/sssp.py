@@ -9,11 +9,12 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import backend_of
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import graph_size, label_size, plan_paths
+from gravel.kernels.verify.cuda.memory import checked_paths, graph_size, label_size, plan_paths
 from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.table import Parents
 from gravel.kernels.verify.cuda.tree import Tree
@@ -96,12 +97,9 @@ class _Checker:
             DISTANCE=DISTANCES[distance],
             WEIGHT=WEIGHTS[str(blocks.weight_dtype)],
         )
-        self._faults, self._bits = cupy.empty(n, numpy.uint32), cupy.empty(n, numpy.uint8)
-        self._tree: Tree | None = None
-        if tree:
-            self._tree = Tree(self._vertices, n)
-            self._levels = cupy.empty(n, numpy.int32)
-        self._has = cupy.empty(n if tree else 1, numpy.uint8)
+        made = make(checked_paths(n, tree=tree), cupy)
+        self._faults, self._bits, self._levels, self._has = made.values()
+        self._tree = Tree(self._vertices, n) if tree else None
 
     def check(self, source: int, search: int, distance: Any, predecessor: Any) -> list[Check]:
         """Bring a search to the device, and return its checks."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlock, RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
-from gravel.kernels.verify.cuda.memory import LONG, graph_size, plan_strong_components
+from gravel.kernels.verify.cuda.memory import graph_size, plan_strong_components, strong_components
 from gravel.kernels.verify.cuda.offenders import vertex_check
 from gravel.kernels.verify.cuda.resources import Resources
 from gravel.kernels.verify.cuda.upload import Uploads
@@ -43,8 +44,9 @@ def check_strong_components(
     vertex = vertex_macro(column_indices.dtype)
     path, block = "kernels/verify/cuda/strong_components.cu", resources.block
     kernels = Kernels(path, block=block, cooperative=True, VERTEX=vertex)
-    counts, bits = cupy.zeros(len(RULES), numpy.uint64), cupy.empty(n, numpy.uint8)
-    labels = cupy.empty(n, numpy.uint32)
+    counts = cupy.zeros(len(RULES), numpy.uint64)
+    table = strong_components(n, len(column_indices), graph.width, width)
+    labels, bits, tasks = make(table[:3], cupy).values()
     with Uploads(resources.threads) as uploads:
         given = uploads.brought(component)
         kernels.run("strong_labels", n, given, kind_of(component.dtype), n, labels, counts, bits)
@@ -53,7 +55,7 @@ def check_strong_components(
             return [_named("ranges", counts.get(), bits)]
         if n:
             (rows,) = RowBlocks(row_offsets, column_indices, uploads).each(kernels)
-            _Passes(kernels, rows, labels).check(counts, bits)
+            _Passes(kernels, rows, labels, tasks).check(counts, bits)
     found = counts.get()
     return [_named(rule, found, bits) for rule in RULES]
 
@@ -66,12 +68,10 @@ def _named(rule: str, counts: Any, bits: Any) -> Check:
 class _Passes:
     """Passes over the rows of a graph and over those of predecessors."""
 
-    def __init__(self, kernels: Kernels, rows: RowBlock, labels: Any) -> None:
-        import cupy
-
+    def __init__(self, kernels: Kernels, rows: RowBlock, labels: Any, tasks: Any) -> None:
         self._kernels, self._rows, self._labels = kernels, rows, labels
         self._n, self._pieces = rows.rows, (rows.pieces, len(rows.pieces) // 4)
-        self._tasks = cupy.empty(self._n + 2 * (len(rows.columns) // LONG + 1), numpy.uint64)
+        self._tasks = tasks
 
     def check(self, counts: Any, bits: Any) -> None:
         """Find what is left over by each pass."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
+from gravel.kernels.verify.cuda.memory import label_table
 
 TILE = 8
 """Rows of which a warp reads the predecessors together (rows.cu)."""
@@ -60,10 +62,9 @@ class LabelTable:
         self._bits = 8 << width
         self._per_word = 4 >> width
         self._words, self._n, self._asked, self._tree = words, vertex_count, asked, tree
-        self._table = cupy.zeros(vertex_count * words, numpy.uint32)
-        self._nearer = None
-        if not asked.symmetric and not tree:
-            self._nearer = cupy.empty(vertex_count * words * self._per_word, numpy.uint8)
+        nearer = not asked.symmetric and not tree
+        made = make(label_table(vertex_count, words, nearer=nearer, per_word=self._per_word), cupy)
+        self._table, self._nearer = made["labels"], made["nearer"] if nearer else None
 
     @property
     def searches(self) -> int:

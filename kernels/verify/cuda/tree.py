@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.integers import kind_of
+from gravel.kernels.verify.cuda.memory import ancestors
 
 RULES = 8
 """How many counts a search has, in the order of rules.cuh."""
@@ -30,7 +32,7 @@ class Tree:
         import cupy
 
         self._kernels, self._n = kernels, vertex_count
-        self._up = cupy.empty(vertex_count, numpy.uint64)
+        (self._up,) = make(ancestors(vertex_count), cupy).values()
 
     def count(
         self, predecessor: Any, source: int, limit: int, levels: Any = None, bits: Any = None

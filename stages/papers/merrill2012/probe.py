@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from gravel.kernels.bfs import buffers
+from gravel.kernels.buffers import total
 from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
-from gravel.stages.traversal.device_need import search_bytes
+from gravel.stages.traversal.buffers import COMPILED
 from gravel.stages.traversal.names import checked_strategy, strategy_names
-from gravel.stages.traversal.need import COMPILED_BFS
 from gravel.stages.traversal.parameters import RandomSources
 from gravel.stages.traversal.strategy import without_cpu_code
 
@@ -79,6 +80,8 @@ class ProbeParameters(Parameters):
         return self.methods or (("label",) if self.measure == "gather_and_lookup" else METHODS[self.measure])
 
 
+COMPILED_SEARCH = COMPILED["bfs", False]
+
 COMPILED_PROBES = 12 << 20
 """Measured: what Numba takes to compile the twins beside a search."""
 
@@ -112,12 +115,12 @@ def _estimate(
     if machine.backend == "cuda":
         # Ranges and places of the rows, labels and bits with their starts, stamps; the edge frontiers.
         device = csr + (16 + 8 + 4 + 4 + 4 + 1) * n + width * m
-        device += search_bytes(parameters.strategy, n, m, width=width, labels=4, tree=False)
-        return Need(COMPILED_BFS + COMPILED_PROBES + levels, device, outputs)
+        device += total(buffers.on_device(parameters.strategy, buffers.Size(n, m)))
+        return Need(COMPILED_SEARCH + COMPILED_PROBES + levels, device, outputs)
     # The levels of a search go when those of the next one are there. Coupled parts gather neighbours anew.
     frontiers = (2 if parameters.measure == "gather_and_lookup" else 1) * width * m
     search = (2 * width + 4 + 4 + 1) * n
-    return Need(COMPILED_BFS + COMPILED_PROBES + search + 2 * levels + frontiers, 0, outputs)
+    return Need(COMPILED_SEARCH + COMPILED_PROBES + search + 2 * levels + frontiers, 0, outputs)
 
 
 def _cannot_run(parameters: ProbeParameters, backend: str) -> CannotRun | None:

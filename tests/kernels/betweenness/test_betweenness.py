@@ -7,10 +7,11 @@ import numpy
 import pytest
 
 from gravel.kernels.betweenness import brandes, on_threads
+from gravel.kernels.betweenness.buffers import workspace
 from gravel.kernels.betweenness.interface import TooManyPaths, Wanted
 from gravel.kernels.betweenness.parts_cuda import PART_ARCS, SHARES, part_of
-from gravel.kernels.betweenness.sizes import thread_bytes
 from gravel.kernels.betweenness.sums import betweenness, prepare, scale
+from gravel.kernels.buffers import exact
 from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.distances.interface import TooNarrow
 from gravel.kernels.ids.distinct import distinct
@@ -87,7 +88,7 @@ def test_sums_over_vertices_and_arcs_are_sums_of_distances(backend, deep, symmet
 
 def test_the_number_of_threads_and_the_memory_change_no_bit(monkeypatch):
     rows = random_rows(3, vertices=400)
-    each = thread_bytes(400, 4, 400)
+    each = exact(workspace(400, 4, 400))
     sources = numpy.arange(400)
     found = {}
     for threads in (1, 3):

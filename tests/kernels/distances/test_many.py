@@ -6,9 +6,10 @@ import numpy
 import pytest
 from scipy.sparse import csgraph, csr_array
 
-from gravel.kernels.distances import many
+from gravel.kernels.buffers import exact, total
+from gravel.kernels.distances import buffers, many
+from gravel.kernels.distances.buffers import least_device_bytes, own_searches, workspace
 from gravel.kernels.distances.many import aggregate, aggregate_rows
-from gravel.kernels.distances.sizes import device_bytes, independent_bytes, least_device_bytes
 from gravel.kernels.layouts import encode
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo
@@ -163,9 +164,7 @@ def test_every_width(backend, batch):
 def test_memory_narrows_a_batch():
     rows = random_rows(7, vertices=1000)
     n, columns = 1000, 4
-    from gravel.kernels.distances.sizes import workspace_bytes
-
-    least = workspace_bytes(n, 1, columns)
+    least = exact(workspace(n, 1, columns))
     found = many.prepare(*rows, symmetric=True, sources=10_000, memory=3 * least, independent=False)
     assert found.bytes <= 3 * least
     assert found.batch < 1024
@@ -221,9 +220,9 @@ def test_no_sources():
 @pytest.mark.parametrize("vertices", [1000, 1_524_453, 1 << 24, 1 << 31])
 def test_what_a_batch_takes_at_most_holds_for_searches_of_their_own(vertices):
     for sources in (1, 64, 65, 256, 257, 1024):
-        stated = device_bytes(vertices, 2 * vertices, 4, sources)
+        stated = total(buffers.on_device(vertices, 2 * vertices, 4, sources))
         for blocks, bits in ((132, False), (264, True)):  # of an H100
-            taken = independent_bytes(vertices, 4, min(sources, blocks), bits=bits)
+            taken = total(own_searches(vertices, 4, min(sources, blocks), bits=bits))
             assert least_device_bytes(vertices, 4) <= taken <= stated
 
 

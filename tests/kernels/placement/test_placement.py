@@ -4,7 +4,7 @@ import pytest
 from gravel.kernels.placement import PLACEMENTS, DoesNotFit, Limits, Sizes, on_gpu, on_host, place
 from gravel.kernels.placement.parts import PartReader
 from gravel.kernels.placement.pinned import Pinned, PinnedRefused, buffer, fill, pin, pinnable
-from gravel.kernels.placement.plan import BUFFERS, HEADS, LEAST_BUFFER, row_search_bytes, size_text
+from gravel.kernels.placement.plan import BUFFERS, HEADS, LEAST_BUFFER, size_text
 from tests.stages.fake_device import fake_device  # noqa: F401
 
 GB = 10**9
@@ -124,12 +124,6 @@ def test_sizes_are_written_as_parameters_take_them():
     assert [size_text(size) for size in (0, 999, 1500, 5_800_000_000, 14_400_000_000, 10**13)] == [
         "0 B", "999 B", "1.5 kB", "5.8 GB", "14.4 GB", "1e+04 GB",
     ]  # fmt: skip
-
-
-def test_what_a_search_takes_is_counted():
-    assert row_search_bytes(0, 0, 4, 8) < 1 << 21
-    few = row_search_bytes(1 << 24, 1 << 29, 4, 8)
-    assert 16 << 24 < few < 20 << 24
 
 
 def test_buffers_have_pages_of_their_own():

@@ -78,10 +78,6 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     **{(f"compress {codec}", "device"): _RANGES for codec in ("varint", "blocks", "elias_fano")},
     ("compress sparse", "device"): (448 << 20, _RANGES[1]),
     **{(f"bfs sparse {name}", "device"): _LOOPS for name in ("adaptive", "direction_optimizing")},
-    ("bfs sparse persistent", "device"): (
-        176 << 20,
-        "records of 8 neighbours are stated, and these have 4",
-    ),
     ("reorder auto", "device"): _ORDER,
     ("text weights", "device"): (
         96 << 20,

@@ -1,0 +1,167 @@
+"""Arrays of ranks on a GPU: of searches, of components and of stripes, beside the rows of their subgraphs.
+
+Ranks make their arrays from these tables (`gravel.kernels.buffers`), where they make them, and plans state
+them with bounds of the counts. Those that other ranks read come first; they lie in one allocation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gravel.kernels.buffers import Table, table
+
+COUNTS, SIDES = 16, 3
+"""Of the counters of a search, as in `kernels/partition/rank.cuh`."""
+
+PLANES = 8
+"""Bitmaps of binary digits of labels, as in `kernels/partition/labels.cuh`."""
+
+TILE = 1024
+"""Vertices whose labels a warp puts together at once, as in labels.cuh."""
+
+SMALLEST, ANY = 1, 2
+"""Of the kernel's TREE, which is 0 where distances alone are asked for."""
+
+COMPONENT_COUNTS = 8
+"""In `kernels/partition/trees.cuh` too."""
+
+STRIPE_SIDES, KEPT, TAILS = 3, 1, 2
+"""In `kernels/striped/stripe.cuh` too."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """What decides how large the arrays of a rank's search are.
+
+    `own` counts its vertices, `local` those with compact ids, `largest` the words of a bitmap of the vertices
+    of any rank, `binned` its arcs to other ranks, `relayed` what is listed for other `groups`, `dn` and `dd`
+    the delegates with such arcs. `key` is the type of a key, `vertex` that of a vertex. `sends` is as for
+    `gravel.kernels.partition.cuda.memory.RankMemory`, `fronts` whether other ranks' frontiers are copied.
+    """
+
+    ranks: int
+    own: int
+    local: int
+    delegates: int
+    largest: int
+    binned: int
+    tree: int
+    vertex: str
+    relayed: int = 0
+    groups: int = 0
+    dn: int = 0
+    dd: int = 0
+    uniquify: bool = False
+    sends: bool = False
+    fronts: bool = False
+
+    @property
+    def key(self) -> str:
+        """Type of a key."""
+        return self.vertex if self.tree == ANY else "u8"
+
+    @property
+    def words(self) -> int:
+        """Words of a bitmap of delegates."""
+        return 2 * -(-self.delegates // 64)
+
+
+def shared(size: Size) -> Table:
+    """What other ranks read."""
+    with_tree = size.tree > 0
+    return table(
+        found=("u4", 2 * size.words),
+        counts=("u8", SIDES * COUNTS),
+        front=("u4", size.largest),
+        delegate_keys=(size.key, size.delegates * with_tree),
+        bin_start=("u8", size.ranks + 1),
+        bin_tail=("u8", size.ranks),
+        bin_ids=("u4", size.binned),
+        bin_tails=("u4", size.binned * with_tree),
+        relay_start=("u8", size.groups + 1 if size.groups else 0),
+        relay_tail=("u8", size.groups),
+        relay_ids=("u4", size.relayed),
+        relay_tails=(size.vertex, size.relayed * with_tree),
+    )
+
+
+def search(size: Size) -> Table:
+    """What a rank has for itself: labels, bitmaps and queues."""
+    words, apart = -(-size.local // 32), not size.sends
+    return table(
+        distance=("i4", size.own),
+        delegate_distance=("i4", size.delegates * size.sends),
+        planes=("u4", PLANES * words * apart),
+        delegate_depths=("u1", size.delegates * apart),
+        predecessors=(size.key, size.own * (size.tree == ANY)),
+        keys=(size.key, size.local * (size.tree > 0)),
+        classed=("u4", words * (size.tree == SMALLEST and apart)),
+        seen=("u4", words + 1),
+        reached=("u4", words),
+        delegates_seen=("u4", size.words + 1),
+        delegates_front=("u4", size.words),
+        fronts=("u4", size.ranks * size.largest * size.fronts),
+        nn_queue=("u4", size.local),
+        nd_queue=("u4", size.local),
+        dn_queue=("u4", size.dn),
+        dn_starts=("u8", size.dn),
+        dd_queue=("u4", size.dd),
+        dd_starts=("u8", size.dd),
+        sent=("u4", size.ranks * size.largest * (size.uniquify and size.ranks > 1)),
+        came=("u8", 2 * size.ranks),
+        relay_sent=("u4", size.groups * size.largest * size.uniquify),
+        relay_taken=("u8", 2 * size.ranks if size.groups else 0),
+    )
+
+
+def row_tables(size: Size, normal_arcs: int, heads: int = 2) -> Table:
+    """State what `gravel.kernels.partition.cuda.row_tables` and compact ids add, with the rows' `heads`."""
+    local, delegates, words = size.local, size.delegates, size.local // 8
+    return table(
+        masks=("u1", 3 * words + 2 * size.delegates // 8),
+        longer=("u1", words + 2 * size.delegates // 8),
+        first=("u4", (local + 2 * delegates) * heads),
+        lengths=("u1", local),
+        delegate_lengths=("u4", 2 * delegates),
+        own_delegates=("u4", 2 * delegates // size.ranks + delegates // 32),
+        tiles=("u4", 2 * (size.own // TILE + 1)),
+        locals=("u4", local),
+        expected=(size.key, local),
+        nn_owners=("u4", normal_arcs),
+        nn_vertices=(size.vertex, normal_arcs),
+        nn_named=(size.vertex, normal_arcs),
+    )
+
+
+def joined(own: int, vertex: str) -> Table:
+    """Labels of a rank's vertices as they are put together for the host."""
+    return table(joined_distance=("i4", own), joined_predecessor=(f"i{vertex[1:]}", own))
+
+
+def components(nodes: int, hooks: int, vertex: str) -> Table:
+    """What a rank has of its vertices and of all delegates; the first four are what other ranks read."""
+    return table(
+        values=(vertex, nodes),
+        counts=("u8", COMPONENT_COUNTS),
+        hook_at=(vertex, hooks),
+        hook_to=(vertex, hooks),
+        parents=("u4", nodes),
+        labels=(vertex, nodes),
+        before=(vertex, nodes),
+    )
+
+
+def stripe(ranks: int, own: int, vertices: int, room: int, *, tree: bool, bitmask: bool, huge: int) -> Table:
+    """What a stripe has beside rows and labels, bins with `room`; others read the first four."""
+    return table(
+        counts=("u8", STRIPE_SIDES * (KEPT + ranks)),
+        bin_start=("u8", ranks + 1),
+        bin_ids=("u4", room),
+        bin_tails=("u4", room * tree),
+        bitmask=("u4", -(-vertices // 32) * bitmask),
+        queue=("u4", own),
+        huge=("u4", huge),
+        tails=("u8", TAILS),
+        sent=("u8", 2 * ranks),
+        came=("u8", 2 * ranks),
+    )

@@ -1,0 +1,184 @@
+"""Tables of what a traversal of one graph takes, on the host and on a GPU; `gravel.kernels.buffers` adds up.
+
+Arrays that a search makes come from the tables of the kernels. What the stage has beside them is here: rows
+that are read or decoded, labels on their way to where they are stored, and statistics.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gravel.kernels.bfs import buffers as bfs
+from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.components import buffers as components
+from gravel.kernels.placement.plan import BUFFERS, Plan
+from gravel.kernels.relabel_cuda import back_table
+from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
+from gravel.stages.traversal.encoded import WHOLE
+from gravel.stages.traversal.placing import COUNTED_AT_ONCE, batch_of, width_of
+
+if TYPE_CHECKING:
+    from gravel.stages.stage import Extent
+    from gravel.stages.traversal.parameters import TraverseParameters
+
+COMPILED = {
+    ("bfs", False): 100 << 20,
+    ("components", False): 84 << 20,
+    ("bfs", True): 132 << 20,
+    ("components", True): 88 << 20,
+}
+"""Measured, by algorithm and whether rows are searched encoded: what Numba takes to compile a strategy's
+kernels, with the decoder of a layout, and to be there at all (48 MiB where they are in the cache on disk)."""
+
+COMPILED_ORDERING = 16 << 20
+"""The same for statistics of an order."""
+
+
+def search_size(
+    parameters: TraverseParameters, vertices: int, arcs: int, *, stream: int | None = None
+) -> bfs.Size:
+    """Return what decides how large the arrays of a search are."""
+    tree = 0 if parameters.output == "distance" else 32 if vertices < bfs.NARROW else 33
+    logged = bfs.LOGGED_LEVELS if parameters.statistics else 0
+    return bfs.Size(
+        vertices, arcs, tree, parameters.output != "predecessor", stream, batch_of(parameters), logged
+    )
+
+
+def on_device(parameters: TraverseParameters, graph: Extent, *, encoded: bool) -> Table:
+    """What a search of rows on a GPU takes of it, rows included; `encoded` rows are searched as they are."""
+    n, m = graph.vertices, graph.arcs
+    stream = stream_bytes(graph) if encoded else None
+    body = _bytes("body", width_of(n) * m if stream is None else stream)
+    # Rows that the GPU decodes lie there encoded first.
+    decoded = graph.bytes if graph.kind == "CompressedGraph" and not encoded else 0
+    searching = *searched(parameters, graph, stream), *brought(parameters, graph, whole=True)
+    table = (
+        Buffer("offsets", "i8", n),
+        body,
+        _bytes("encoded", decoded, phases=("read",)),
+        _bytes("search", total(searching), phases=("searched",)),
+    )
+    if parameters.statistics and graph.kind == "Ordering":
+        return *table, _bytes("order", _ordering_bytes(n, m, width_of(n)), phases=("ordered",))
+    return table
+
+
+def searched(parameters: TraverseParameters, graph: Extent, stream: int | None) -> Table:
+    """What a search takes of a GPU beside rows that lie there; `stream` are the bytes of encoded ones."""
+    if parameters.algorithm != "bfs":
+        return components.on_device(parameters.strategy, graph.vertices, graph.arcs, stream)
+    size = search_size(parameters, graph.vertices, graph.arcs, stream=stream)
+    return bfs.on_device(parameters.strategy, size)
+
+
+def elsewhere(parameters: TraverseParameters, graph: Extent, *, encoded: bool) -> Table:
+    """What a search of rows that lie elsewhere takes of a GPU; no first neighbours, kept rows and buffers."""
+    n, m = graph.vertices, graph.arcs
+    back = brought(parameters, graph, whole=False)
+    if parameters.algorithm == "bfs":
+        return *bfs.elsewhere(search_size(parameters, n, m)), *back
+    checkpoints = stream_bytes(graph) // bfs.CHECKPOINT_BYTES if encoded else 0
+    return *components.elsewhere(n, m), Buffer("checkpoints", vertex_type(n), checkpoints), *back
+
+
+def brought(parameters: TraverseParameters, graph: Extent, *, whole: bool) -> Table:
+    """What bringing the labels of one search to the host takes of a GPU, and counting its levels.
+
+    What is counted stays there where rows are `whole` on the device; else it is there in parts.
+    """
+    n, renumbered = graph.vertices, is_renumbered(graph)
+    if parameters.algorithm == "components":
+        return components.back(vertex_type(n), n) if renumbered else ()
+    at_once = min(n, COUNTED_AT_ONCE)
+    counted = n if whole else at_once
+    tree = parameters.output != "distance"
+    counting = (
+        Buffer("degrees", "u4", counted),
+        Buffer("extra_ends", "i4", counted),
+        Buffer("counted_offsets", "i8", at_once + 1),
+        Buffer("counted_degrees", "i8", at_once),
+    )
+    if renumbered:
+        distance = parameters.output != "predecessor"
+        return *back_table(n, bfs.predecessor_type(n), distance=distance, predecessor=tree), *counting
+    # Halves of 64-bit keys, which CuPy gathers before they leave.
+    return Buffer("gathered", "i4", n if tree else 0), *counting
+
+
+def on_host(
+    parameters: TraverseParameters, graph: Extent, plan: Plan, *, backend: str, encoded: bool
+) -> Table:
+    """What a traversal takes on the host, with rows that are placed as planned."""
+    n, m, cpu, whole = graph.vertices, graph.arcs, backend == "cpu", plan.placement in WHOLE
+    compressed, rows = graph.kind == "CompressedGraph", width_of(n) * m
+    # Elsewhere than in whole memory all is there at once.
+    read, counted, ordered = (("read",), ("counted",), ("ordered",)) if whole else ((), (), ())
+    later = *counted, *ordered
+    ordering = parameters.statistics and graph.kind == "Ordering" and whole
+    table = [_host("Numba", COMPILED[parameters.algorithm, encoded] + COMPILED_ORDERING * ordering)]
+    if compressed:
+        body, beside = (stream_bytes(graph), 8 * n) if encoded else (rows, stream_bytes(graph))
+        table += [_host("offsets", 8 * n * (1 if cpu or whole else 2))]
+        if whole:
+            table += [_host("rows", body, phases=() if cpu else read)]
+        # The stream is copied, and decoded from there; of encoded rows there are degrees before their sums.
+        if encoded or whole or not cpu:
+            table += [_host("decoding", beside, phases=read)]
+    if not whole:
+        # Of buffers that are larger than the rows, the rest is never written to.
+        body = stream_bytes(graph) if encoded else rows
+        table += [_host("placed", min(plan.host_bytes, BUFFERS * body) if cpu else plan.host_bytes)]
+    size = search_size(parameters, n, m)
+    labels = bfs.host_labels(size)
+    if parameters.algorithm == "components":
+        labels = (Buffer("component", vertex_type(n), n, place="host"),)
+    searching: Table = labels
+    if cpu and parameters.algorithm == "bfs":
+        searching = bfs.on_host(parameters.strategy if whole else "streamed", size)
+    # Labels of the search, and on their way to where they are stored.
+    table += [_host("search", total((*searching, *labels), "host"), phases=later)]
+    if is_renumbered(graph):
+        # Offsets in the first numbering, the permutation; where the host brings labels back its inverse, too.
+        back = (8 + width_of(n) * (2 if cpu else 1)) * n + (total(labels, "host") if cpu else 0)
+        table += [_host("back", back, phases=later)]
+    if parameters.statistics:
+        # Distances, their order and what sorts it, the last level of each vertex.
+        table += [Buffer("levels", "i8", 3 * n, place="host", phases=counted)]
+        if plan.placement != "streamed" and not (cpu and not encoded):
+            # A GPU's graph comes to the host, and encoded rows are decoded.
+            table += [_host("counted_rows", 8 * n + rows, phases=counted)]
+    if ordering:
+        # The graph in its first numbering, and in its own again.
+        table += [_host("orders", 2 * (8 * n + rows), phases=ordered)]
+    return tuple(table)
+
+
+def is_renumbered(graph: Extent) -> bool:
+    """Whether a stored graph has a numbering of its own."""
+    return graph.kind in ("Ordering", "CompressedGraph", "Partition")
+
+
+def stream_bytes(graph: Extent) -> int:
+    """Bytes of the encoded rows of a compressed graph."""
+    return max(0, graph.bytes - 8 * graph.vertices)
+
+
+def _bytes(name: str, size: int, *, phases: tuple[str, ...] = ()) -> Buffer:
+    return Buffer(name, "u1", size, phases=phases)
+
+
+def _host(name: str, size: int, *, phases: tuple[str, ...] = ()) -> Buffer:
+    return Buffer(name, "u1", size, place="host", phases=phases)
+
+
+def _ordering_bytes(vertices: int, arcs: int, width: int) -> int:
+    """Count what timing an order takes beside the graph: that in its first numbering, and in its own again.
+
+    Any order may have made the graph; those by communities take most.
+    """
+    first = 8 * vertices + width * arcs
+    # What was given is counted in both.
+    finding = community_bytes(vertices, arcs) - width * arcs
+    applying = DEVICE_BYTES_PER_ROW * vertices + (width + DEVICE_BYTES_PER_ARC) * arcs
+    return first + width * vertices + max(finding, applying)
