@@ -17,7 +17,8 @@ import pytest
 
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
