@@ -9,7 +9,8 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,21 +29,6 @@ if TYPE_CHECKING:
     from gravel.stages.stage import Need, Parameters
 
 
-class Started:
-    """A running cluster with the settings and the log that live as long as it does."""
-
-    def __init__(self, cluster: Cluster, undo: Callable[[], None]) -> None:
-        self.cluster = cluster
-        self._undo = undo
-
-    def close(self, *, hurry: bool = False) -> None:
-        """End the cluster and put Dask's settings and loggers back."""
-        try:
-            self.cluster.close(hurry=hurry)
-        finally:
-            self._undo()
-
-
 def start_cluster(
     environment: RunEnvironment,
     run: str,
@@ -54,11 +40,12 @@ def start_cluster(
     progress: Callable[[Reported], None],
     meanwhile: Callable[[], None],
     kernels: Sequence[Kernel] = (),
-) -> Started:
+) -> tuple[Cluster, Callable[[], None]]:
     """Start what the setting names; raises RequestError or GravelError if it does not come up.
 
-    `ranks` is the size of the largest rank group. `progress` is called by an inline cluster while stages run,
-    `meanwhile` when nothing is left to do here but to wait for workers, which compile `kernels` first.
+    Returns the cluster, and what puts Dask's settings and loggers back once it is closed. `ranks` is the size
+    of the largest rank group. `progress` is called by an inline cluster while stages run, `meanwhile` when
+    nothing is left to do here but to wait for workers, which compile `kernels` first.
     """
     if environment.cluster == "inline":
         from gravel.pipeline.workers.inline import InlineCluster
@@ -66,80 +53,56 @@ def start_cluster(
 
         restore = keep_environment([NCCL_INTERFACE])
         os.environ.setdefault(NCCL_INTERFACE, LOOPBACK_ONLY)
-        device = environment.devices[0] if environment.backend == "cuda" and environment.devices else None
-        worker_slot = WorkerSlot(
-            "here",
-            socket.gethostname(),
-            device.name if device else None,
-            environment.capacity.device_bytes if device else 0,
-        )
-        return Started(InlineCluster(worker_slot, progress), restore)
+        here = WorkerSlot("here", socket.gethostname())
+        if environment.backend == "cuda" and environment.devices:
+            capacity = environment.capacity.device_bytes
+            here = replace(here, device=environment.devices[0].name, device_bytes=capacity)
+        return InlineCluster(here, progress), restore
     import dask
     import distributed  # noqa: F401 (sets up its loggers, which are then sent elsewhere)
 
-    from gravel.pipeline.workers.settings import (
-        SPAWN_ENVIRONMENT,
-        dask_settings,
-        keep_environment,
-        log_to_file,
-        start_without_main,
-        stop_logging,
-    )
+    from gravel.pipeline.workers import settings
 
     log = folder / LOGS / DASK_LOG
-    handler = log_to_file(log)
     scratch = cache_root / scratch_path(run)
-    # Workers of somebody else's cluster may be another user's, who shares the cache.
-    scratch.mkdir(mode=0o777 if is_address(environment.cluster) else 0o700, parents=True, exist_ok=True)
-    several_gpus = environment.cluster == "cuda" and len(environment.devices) > 1
-    chosen = dask_settings(log, environment.cores, uses_dask_cuda=several_gpus)
-    # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
-    settings: Any = dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)})
-    put_back = keep_environment([*chosen[SPAWN_ENVIRONMENT], "PYTHONHASHSEED"])
-    # Dask sets it for workers; Python's resource tracker starts before them.
-    os.environ.update(safe_path_variables())
-    with_main = start_without_main()
+    with ExitStack() as started:
+        started.callback(settings.stop_logging, settings.log_to_file(log))
+        # Workers of somebody else's cluster may be another user's, who shares the cache.
+        mode = 0o777 if is_address(environment.cluster) else 0o700
+        scratch.mkdir(mode=mode, parents=True, exist_ok=True)
+        several_gpus = environment.cluster == "cuda" and len(environment.devices) > 1
+        chosen = settings.dask_settings(log, environment.cores, uses_dask_cuda=several_gpus)
+        spawned = [*chosen[settings.SPAWN_ENVIRONMENT], "PYTHONHASHSEED"]
+        started.callback(settings.keep_environment(spawned))
+        # Dask's scheduler has its folder there too, and not below a name in /tmp that others may take first.
+        started.enter_context(dask.config.set({**chosen, "temporary-directory": os.fspath(scratch)}))
+        # Dask sets it for workers; Python's resource tracker starts before them.
+        os.environ.update(safe_path_variables())
+        started.callback(settings.start_without_main())
+        meanwhile()
+        try:
+            cluster: Cluster
+            if environment.cluster == "cuda":
+                from gravel.pipeline.workers.local import start_cuda
 
-    def undo() -> None:
-        with_main()
-        settings.__exit__(None, None, None)
-        put_back()
-        stop_logging(handler)
+                cluster = start_cuda(run, environment.devices, scratch, kernels)
+            elif environment.cluster == "local":
+                from gravel.pipeline.workers.local import local_worker_count, start_local
 
-    meanwhile()
-    try:
-        return Started(_start(environment, run, scratch, cache_root, workers, ranks, kernels), undo)
-    except GravelError:
-        undo()
-        raise
-    except Exception as error:
-        undo()
-        raise GravelError(
-            f"the cluster did not start: {type(error).__name__}: {error}",
-            hint=f"its log is {log}; see docs/troubleshooting.md#cluster-does-not-start",
-        ) from error
+                count = workers or local_worker_count(environment.cores, ranks)
+                cluster = start_local(run, count, scratch)
+            else:
+                from gravel.pipeline.workers.existing import connect
 
-
-def _start(
-    environment: RunEnvironment,
-    run: str,
-    scratch: Path,
-    cache_root: Path,
-    workers: int | None,
-    ranks: int,
-    kernels: Sequence[Kernel],
-) -> Cluster:
-    if environment.cluster == "cuda":
-        from gravel.pipeline.workers.local import start_cuda
-
-        return start_cuda(run, environment.devices, scratch, kernels)
-    if environment.cluster == "local":
-        from gravel.pipeline.workers.local import local_worker_count, start_local
-
-        return start_local(run, workers or local_worker_count(environment.cores, ranks), scratch)
-    from gravel.pipeline.workers.existing import connect
-
-    return connect(run, environment.cluster, cache_root, environment.tls)
+                cluster = connect(run, environment.cluster, cache_root, environment.tls)
+        except GravelError:
+            raise
+        except Exception as error:
+            raise GravelError(
+                f"the cluster did not start: {type(error).__name__}: {error}",
+                hint=f"its log is {log}; see docs/troubleshooting.md#cluster-does-not-start",
+            ) from error
+        return cluster, started.pop_all().close
 
 
 class LoadingHere:
@@ -160,14 +123,21 @@ class LoadingHere:
 
     def expect_work(self) -> None:
         """Something will probably run: start what is of no use otherwise, if stages run here."""
-        if not self._is_here:
-            return
         environment = self._environment
-        if environment.backend == "cuda" and not environment.devices[0].fake:
-            # The driver wakes the GPU while CuPy is imported: 1.4 s in all, one after the other.
-            self._start("driver", self._free_memory)
-            self._start("load", self._load_for_gpu)
-        else:
+        if self._is_here and environment.backend == "cuda" and not environment.devices[0].fake:
+            # The driver wakes the GPU while CuPy is imported: 1.4 s in all, one after the other. What the
+            # context takes is no part of what is free.
+            def free() -> int:
+                return environment.capacity.device_bytes
+
+            self._start("driver", free)
+            self._start(
+                "load",
+                lambda: load(
+                    before_context=free, context=True, kernels=plan_kernels(self._plan, environment)
+                ),
+            )
+        elif self._is_here:
             self._start("load", load)
 
     def begin(self) -> None:
@@ -182,22 +152,14 @@ class LoadingHere:
             self._start("load", load)
 
     def _start(self, what: str, job: Callable[[], object]) -> None:
+        def do() -> None:
+            # Whoever needs it meets the same problem, and reports it.
+            with suppress(Exception), self._spans.take(what):
+                job()
+
         if what not in self._done:
             self._done.add(what)
-            threading.Thread(target=self._do, args=(what, job), name="gravel-load").start()
-
-    def _do(self, what: str, job: Callable[[], object]) -> None:
-        # Whoever needs it meets the same problem, and reports it.
-        with suppress(Exception), self._spans.take(what):
-            job()
-
-    def _free_memory(self) -> int:
-        return self._environment.capacity.device_bytes
-
-    def _load_for_gpu(self) -> None:
-        # What the context takes is no part of what is free.
-        kernels = plan_kernels(self._plan, self._environment)
-        load(before_context=self._free_memory, context=True, kernels=kernels)
+            threading.Thread(target=do, name="gravel-load").start()
 
 
 def load_dask() -> None:

@@ -34,9 +34,9 @@ from gravel.pipeline.workers.protocol import Back, Began, Finished, Lost, Readab
 from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from gravel.pipeline.scheduler.cluster_start import Compiling, Started
+    from gravel.pipeline.scheduler.cluster_start import Compiling
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run import Run
     from gravel.pipeline.workers.protocol import Cluster
@@ -53,7 +53,7 @@ class Driver:
         self._attempts = Attempts(run)
         self._results = Results(run, self._attempts)
         self._losses = Losses(run, self._attempts, self._results)
-        self._started: Started | None = None
+        self._put_back: Callable[[], None] = lambda: None
         self._compiling: Compiling | None = None
         self._stopping = False
         run.events.open = self._results.open_soon
@@ -117,7 +117,7 @@ class Driver:
         run, ready = self._run, self._nodes.ready
         if not len(ready):
             return
-        if self._started is None:
+        if run.cluster is None:
             self._start()
         ready.offer(
             self._attempts.begin,
@@ -128,7 +128,7 @@ class Driver:
     def _start(self) -> None:
         """Start the cluster."""
         run, record, began, clock = self._run, self._events.record, time.time(), time.monotonic()
-        self._started = start_cluster(
+        cluster, self._put_back = start_cluster(
             run.environment,
             record.run,
             record.folder,
@@ -139,7 +139,7 @@ class Driver:
             meanwhile=run.loading.while_workers_start,
             kernels=plan_kernels(run.plan, run.environment),
         )
-        cluster = run.cluster = self._started.cluster
+        run.cluster = cluster
         run.placement.set_worker_slots(cluster.worker_slots)
         record.cluster = cluster.describe()
         took = time.monotonic() - clock
@@ -219,13 +219,16 @@ class Driver:
         hurry = self._run.interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
         self._losses.finish_writing()
         self._results.close()
-        if self._started is None:
+        if self._run.cluster is None:
             return
         self._events.published()
         for node in () if hurry else self._nodes.in_memory():
             self._attempts.release(node)
         with self._events.spans.take("close"):
-            self._started.close(hurry=hurry)
+            try:
+                self._run.cluster.close(hurry=hurry)
+            finally:
+                self._put_back()
 
 
 def refuse_what_cannot_run(run: Run) -> Mapping[str, Need]:

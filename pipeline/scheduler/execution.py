@@ -19,19 +19,9 @@ from gravel.pipeline.plan.model import without_unable
 from gravel.pipeline.progress.events import QuietDisplay
 from gravel.pipeline.records.past_runs import list_runs, still_runs
 from gravel.pipeline.records.record import RUN, Outline, RunRecord
+from gravel.pipeline.scheduler import outcome
 from gravel.pipeline.scheduler.machine import RunOptions, decide, without_workers
 from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
-from gravel.pipeline.scheduler.outcome import (
-    RunOutcome,
-    data_set_rows,
-    gone,
-    last_data_sets,
-    new_and_gone,
-    output_files,
-    summary,
-    write_files,
-    write_page,
-)
 from gravel.pipeline.scheduler.run import Run
 from gravel.pipeline.scheduler.run_events import RunEvents
 from gravel.pipeline.store.cache import Cache
@@ -55,7 +45,7 @@ __all__ = ["execute", "outline_of", "sweep"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def execute(plan: Plan, options: RunOptions) -> RunOutcome:
+def execute(plan: Plan, options: RunOptions) -> outcome.RunOutcome:
     """Compute what is not cached and return how it went.
 
     Raises RequestError for what is refused before anything starts (no such GPU, it cannot fit, a file that
@@ -65,7 +55,7 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     environment = decide(options)
     plan = without_unable(plan, environment.backend_of)
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
-    files = output_files(plan, cache.root) if options.kind == RUN else []
+    files = outcome.output_files(plan, cache.root) if options.kind == RUN else []
     environment = without_workers(environment, plan, options, cache)
     facts = machine_facts(environment.backend, devices=environment.devices)
     versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
@@ -165,7 +155,7 @@ def _take_start(spans: Spans, began: float, commanded: float | None) -> None:
     spans.add("plan", began, time.time() - began)
 
 
-def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
+def _run_to_end(run: Run, files: Sequence[Table]) -> outcome.RunOutcome:
     """Carry a run out from its first record to its page, under its lease; results are written to files.
 
     Raises what its work raises, after the record says so. From a cache that cannot be written what is
@@ -198,14 +188,14 @@ def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
                 state = _carry_out(run, read_only)
                 if files and state != "interrupted":
                     with events.spans.take("outputs"):
-                        state = write_files(files, events, cache, state)
+                        state = outcome.write_files(files, events, cache, state)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 events.end("failed")
                 raise
             events.end(state)
             with events.spans.take("page"):
-                record.report = write_page(events, cache)
+                record.report = outcome.write_page(events, cache)
             events.write()
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")
@@ -217,21 +207,21 @@ def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
         if record.state != "running":
             if record.datasets:
                 events.emit("datasets", datasets=record.datasets)
-            events.emit("run_finished", **summary(record))
-    return RunOutcome(record.run, record.state, record.folder, record, record.report)
+            events.emit("run_finished", **outcome.summary(record))
+    return outcome.RunOutcome(record.run, record.state, record.folder, record, record.report)
 
 
 def _carry_out(run: Run, read_only: ReadOnly | None) -> str:
     """Look up and compute; report which data sets came and went, and which results of others counted."""
     events, cache, workflow = run.events, run.cache, run.plan.workflow
     record = events.record
-    past = last_data_sets(cache.root, workflow)
-    record.gone = gone(past, workflow)
-    for message in new_and_gone(past, workflow):
+    data_sets = outcome.DataSets(cache.root, workflow)
+    record.gone = data_sets.gone
+    for message in data_sets.messages():
         events.emit("note", message=message)
     with copies(partial(_copy, cache.root)):
         state = _compute(run, read_only)
-    record.datasets = [row.to_json() for row in data_set_rows(run.nodes, record.stages, past)]
+    record.datasets = data_sets.rows(run.nodes, record.stages)
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
         events.emit("note", message=message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,139 +61,89 @@ class RunOutcome:
         return tuple(next(stage["outputs"] for stage in self.record["stages"] if stage["key"] == key))
 
 
-@dataclass(frozen=True)
-class Past:
-    """The data sets of a run: the digest of each file, where it is known, by axis and location."""
+class DataSets:
+    """The data sets of a run's workflow, against those of its last run on record, if it has one."""
 
-    run: str
-    content: Mapping[tuple[str, str], str | None]
+    def __init__(self, root: Path, workflow: Workflow) -> None:
+        self._of_axes = workflow.datasets
+        self._last_run: str | None = None
+        self._past: dict[tuple[str, str], str | None] = {}
+        for folder in run_folders(root) if workflow.datasets else ():
+            record = read_run(folder)
+            if record is None or record["workflow"].get("file") != str(workflow.path.absolute()):
+                continue
+            if rows := record.get("datasets"):
+                self._last_run = record["run"]
+                self._past = {(row["axis"], row["location"]): row["content"] for row in rows}
+                break
+        now = {
+            (axis, shown(each.location)): None
+            for axis, found in workflow.datasets.items()
+            for each in found.values()
+        }
+        self._new = [place for place in now if place not in self._past] if self._last_run else []
+        self.gone = [{"axis": axis, "location": at} for axis, at in self._past if (axis, at) not in now]
+        """What the last run had and the workflow has no more."""
 
+    def messages(self) -> Iterator[str]:
+        """Say, in sentences, what came and what went."""
+        if self._new:
+            yield f"new since {self._last_run}: {_names([location for _, location in self._new])}"
+        if self.gone:
+            lost = _names([each["location"] for each in self.gone])
+            yield f"no longer there since {self._last_run}: {lost}; results that are cached stay"
 
-def last_data_sets(root: Path, workflow: Workflow) -> Past | None:
-    """Return those of the last run of this workflow file that is on record; None if it has none."""
-    if not workflow.datasets:
-        return None
-    wanted = str(workflow.path.absolute())
-    for folder in run_folders(root):
-        record = read_run(folder)
-        if record is None or record["workflow"].get("file") != wanted or not record.get("datasets"):
-            continue
-        rows = record["datasets"]
-        return Past(record["run"], {(row["axis"], row["location"]): row["content"] for row in rows})
-    return None
+    def rows(self, nodes: Nodes, stages: Mapping[str, StageRecord]) -> list[dict[str, Json]]:
+        """Sum up the stage runs of each data set.
 
+        `state` is failed, skipped, interrupted, waiting, done (something was computed), unchanged (everything
+        was cached) or "left out" (not asked for). `stages` counts its stage runs by their states, `seconds`
+        adds up what was computed. `content` is the digest of its file, `change` "new", "changed" or empty,
+        against the last run of the workflow.
+        """
+        of: dict[tuple[str, Json], list[Node]] = {}
+        for node in nodes:
+            for axis in self._of_axes:
+                if axis in node.run.coordinates:
+                    of.setdefault((axis, node.run.coordinates[axis]), []).append(node)
+        return [
+            self._row(axis, name, data_set.location, of.get((axis, name), []), stages)
+            for axis, found in self._of_axes.items()
+            for name, data_set in found.items()
+        ]
 
-def gone(past: Past | None, workflow: Workflow) -> list[dict[str, Json]]:
-    """Return what the last run had and the workflow has no more."""
-    lost = [] if past is None else [each for each in past.content if each not in _now(workflow)]
-    return [{"axis": axis, "location": location} for axis, location in lost]
-
-
-def new_and_gone(past: Past | None, workflow: Workflow) -> Iterator[str]:
-    """Say, in sentences, what came and what went."""
-    if past is None:
-        return
-    new = [place[1] for place in _now(workflow) if place not in past.content]
-    if new:
-        yield f"new since {past.run}: {_names(new)}"
-    lost = [str(each["location"]) for each in gone(past, workflow)]
-    if lost:
-        yield f"no longer there since {past.run}: {_names(lost)}; results that are cached stay"
-
-
-def _now(workflow: Workflow) -> dict[tuple[str, str], None]:
-    return {
-        (axis, shown(each.location)): None
-        for axis, found in workflow.datasets.items()
-        for each in found.values()
-    }
+    def _row(
+        self, axis: str, name: str, location: str, nodes: list[Node], stages: Mapping[str, StageRecord]
+    ) -> dict[str, Json]:
+        mine = [stages[node.key] for node in nodes]
+        contents = [node.recipe.contents for node in nodes if node.recipe is not None]
+        content = next((str(each[location]) for each in contents if location in each), None)
+        place = (axis, shown(location))
+        before = self._past.get(place)
+        has_changed = content is not None and before is not None and content != before
+        edges = next((size for node in nodes for size in node.extents if size.kind == "EdgeList"), None)
+        failed = next((stage for stage in mine if stage.state == "failed"), None)
+        states = Counter(stage.state for stage in mine)
+        state = next((state for state in STATES if states[state]), "unchanged") if mine else "left out"
+        return {
+            "axis": axis,
+            "name": name,
+            "location": place[1],
+            "state": "done" if state == "computed" else state,
+            "change": "new" if place in self._new else "changed" if has_changed else "",
+            "stages": {state: states[state] for state in (*SUMMED, "waiting") if states[state]},
+            "seconds": sum(stage.seconds or 0.0 for stage in mine if stage.state == "computed"),
+            "vertices": None if edges is None else edges.vertices,
+            "edges": None if edges is None else edges.arcs,
+            "content": content if nodes else before,
+            "error": None if failed is None else failed.error,
+            "failed": None if failed is None else failed.key,
+        }
 
 
 def _names(locations: list[str]) -> str:
     more = len(locations) - MAX_NAMED
     return ", ".join(locations[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One data set in a run.
-
-    `state` is failed, skipped, interrupted, waiting, done (something was computed), unchanged (everything was
-    cached) or "left out" (not asked for). `stages` counts its stage runs by their states, `seconds` adds up
-    what was computed. `content` is the digest of its file, `change` "new", "changed" or empty, against the
-    last run of the workflow.
-    """
-
-    axis: str
-    name: str
-    location: str
-    state: str
-    change: str
-    stages: Mapping[str, int]
-    seconds: float
-    vertices: int | None = None
-    edges: int | None = None
-    content: str | None = None
-    error: str | None = None
-    failed: str | None = None
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the row as plain data."""
-        return asdict(self)
-
-
-def data_set_rows(nodes: Nodes, stages: Mapping[str, StageRecord], past: Past | None) -> list[Row]:
-    """Sum up the stage runs of each data set; `past` is what the last run of the workflow had."""
-    datasets = nodes.plan.workflow.datasets
-    of: dict[tuple[str, Json], list[Node]] = {}
-    for node in nodes:
-        for axis in datasets:
-            if axis in node.run.coordinates:
-                of.setdefault((axis, node.run.coordinates[axis]), []).append(node)
-    rows = []
-    for axis, data_sets in datasets.items():
-        for name, data_set in data_sets.items():
-            mine = of.get((axis, name), [])
-            its = [stages[node.key] for node in mine]
-            content = next(
-                (
-                    str(node.recipe.contents[data_set.location])
-                    for node in mine
-                    if node.recipe is not None and data_set.location in node.recipe.contents
-                ),
-                None,
-            )
-            place = (axis, shown(data_set.location))
-            before = past.content.get(place) if past is not None else None
-            new = past is not None and place not in past.content
-            changed = content is not None and before is not None and content != before
-            edges = next((size for node in mine for size in node.extents if size.kind == "EdgeList"), None)
-            states = Counter(stage.state for stage in its)
-            broken = next((stage for stage in its if stage.state == "failed"), None)
-            rows.append(
-                Row(
-                    axis,
-                    name,
-                    place[1],
-                    _state(states),
-                    "new" if new else "changed" if changed else "",
-                    {state: states[state] for state in (*SUMMED, "waiting") if states[state]},
-                    sum(stage.seconds or 0.0 for stage in its if stage.state == "computed"),
-                    edges.vertices if edges is not None else None,
-                    edges.arcs if edges is not None else None,
-                    content if content is not None or mine else before,
-                    broken.error if broken is not None else None,
-                    broken.key if broken is not None else None,
-                )
-            )
-    return rows
-
-
-def _state(states: Mapping[str, int]) -> str:
-    if not states:
-        return "left out"
-    found = next((state for state in STATES if states.get(state)), "unchanged")
-    return "done" if found == "computed" else found
 
 
 def output_files(plan: Plan, root: Path) -> list[Table]:
