@@ -134,9 +134,9 @@ class Attempts:
     def write_out(self, node: Node) -> None:
         """Have a result that only a worker's memory has written to files, for other processes to read."""
         run = self._run
-        if run.residency.is_unwritten(node):
+        if node in run.residency.unwritten:
             return
-        if (failure := run.residency.unrecorded.get(node.key)) is not None:
+        if (failure := run.residency.unrecorded.get(node)) is not None:
             run.resolver.fail(node, failure)
             return
         assert run.cluster is not None
@@ -149,7 +149,9 @@ class Attempts:
             if not self._placement.lacks_memory(need) or not self._evict(node):
                 return None
         assert attempt.worker_slot is not None
-        if self._placement.is_alone(node) and self._run.residency.writes_beside(attempt.worker_slot):
+        if self._placement.is_alone(node) and any(
+            other.resident_at != attempt.worker_slot for other in self._run.residency.unwritten
+        ):
             return None  # what others write would take cores from a measurement
         return attempt
 
@@ -261,7 +263,7 @@ class Attempts:
     def release_unneeded(self) -> None:
         """Let go of results in memory that nothing in this run reads any more."""
         for node in self._nodes.unneeded():
-            if not self._run.residency.is_unwritten(node):
+            if node not in self._run.residency.unwritten:
                 self.release(node)
 
     def release(self, node: Node) -> None:
@@ -323,17 +325,17 @@ class ShortRuns:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, int] = {}
-        self._longest: dict[str, float] = {}
+        self._ended: dict[str, tuple[int, float]] = {}
 
     def note(self, stage: str, seconds: float) -> None:
         """Take note of a run that has ended; what was seen long ago counts less and less."""
-        self._seen[stage] = self._seen.get(stage, 0) + 1
-        self._longest[stage] = max(seconds, 0.9 * self._longest.get(stage, 0.0))
+        count, longest = self._ended.get(stage, (0, 0.0))
+        self._ended[stage] = (count + 1, max(seconds, 0.9 * longest))
 
     def together(self, stage: str, ready: int, worker_slots: int) -> int:
         """Return how many runs of a stage to send at a time when so many are ready for so many slots."""
-        if self._seen.get(stage, 0) < SEEN:
+        count, longest = self._ended.get(stage, (0, 0.0))
+        if count < SEEN:
             return 1
-        fitting = int(TOGETHER / max(self._longest[stage], 1e-6))
+        fitting = int(TOGETHER / max(longest, 1e-6))
         return max(1, min(MAX_TOGETHER, fitting, ready // max(1, worker_slots)))

@@ -66,7 +66,7 @@ class Driver:
         try:
             run.loading.begin()
             self._refuse()
-            while not run.interrupted and (self._nodes.unfinished or run.residency.writes):
+            while not run.interrupted and (self._nodes.unfinished or run.residency.unwritten):
                 fetched = run.digests.fetches.ended if run.digests.fetches is not None else 0
                 moves = self._nodes.moves
                 run.resolver.resolve_ready(fetched)
@@ -151,7 +151,7 @@ class Driver:
     def _wait(self, moves: int, fetched: int) -> None:
         """Wait for whatever is under way, or make room where nothing is and no node moved meanwhile."""
         run, nodes, fetches = self._run, self._nodes, self._run.digests.fetches
-        is_busy = nodes.any_in(*BUSY) or run.placement.waits or run.residency.writes
+        is_busy = nodes.any_in(*BUSY) or run.placement.away or run.residency.unwritten
         if run.cluster is not None and (is_busy or nodes.any_in(LOCKING)):
             if not is_busy:
                 # Nothing can go on but what another run computes, or what has its recipe on the way.

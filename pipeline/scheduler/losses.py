@@ -136,21 +136,21 @@ class Losses:
         At the end of a run nothing is computed again: what is lost with a worker stays lost.
         """
         residency, cluster, events = self._run.residency, self._run.cluster, self._run.events
-        if residency.unwritten():
-            size = format_bytes(sum(node.bytes for node in residency.unwritten()))
+        if residency.on_their_way():
+            size = format_bytes(sum(node.bytes for node in residency.on_their_way()))
             events.emit("note", message=f"writing {size} of results; stop again to leave them")
-        while residency.unwritten() and cluster is not None and cluster.lost() is None:
+        while residency.on_their_way() and cluster is not None and cluster.lost() is None:
             with suppress(queue.Empty):
                 match cluster.events.get(timeout=TICK):
                     case Written() as event:
                         self._results.take(event)
                     case Lost() as event:
-                        for node in residency.unwritten():
+                        for node in residency.on_their_way():
                             if node.resident_at == event.worker_slot:
                                 self._attempts.forget(node)
                                 events.interrupted(node)
             events.tick()
-        for node in residency.unwritten():
+        for node in residency.on_their_way():
             events.interrupted(node)
 
 

@@ -112,13 +112,6 @@ class RunEnvironment:
         device = self.capacity.device_bytes if self.backend_of(stage) == "cuda" else 0
         return Machine(self.backend_of(stage), threads or self.cores, self.capacity.host_bytes, device)
 
-    def likely_machine(self, stage: Stage) -> Machine:
-        """Return what a run of the stage may plan with if nobody else uses a GPU; asks no driver."""
-        device = usable_bytes(min((device.total_bytes for device in self.devices), default=0))
-        if self.backend_of(stage) != "cuda":
-            device = 0
-        return Machine(self.backend_of(stage), self.cores, self.capacity.host_bytes, device)
-
     def hardware_of(self, stage: Stage) -> str:
         """Return what the recipe of a stage that is timed says of the machine."""
         return hardware(self.backend_of(stage), devices=self.devices)
@@ -238,8 +231,11 @@ def without_workers(
         ranks = run.stage.ranks(run.parameters) if run.stage.ranks is not None else 0
         if run.stage.origin is not None or run.time_limit is not None or ranks > 1:
             return environment
-    needs = plan_extents(plan, cache, environment.likely_machine)
-    most = int(environment.capacity.host_bytes * MAX_MEMORY_SHARE)
+    # As if nobody else used a GPU: how much of it is free, only its driver knows.
+    device = usable_bytes(min((device.total_bytes for device in environment.devices), default=0))
+    capacity = replace(environment.capacity, device=lambda: (device, "all of it"))
+    needs = plan_extents(plan, cache, replace(environment, capacity=capacity).machine)
+    most = int(capacity.host_bytes * MAX_MEMORY_SHARE)
     if not on_gpu:
         most = min(most, MAX_STAGE_BYTES)
     if len(needs) < len(plan.runs) or any(need.host_bytes > most for need in needs.values()):
@@ -269,14 +265,9 @@ def refuse_larger_groups(
 ) -> None:
     """Raise WorkflowError, with file and line, for each run that needs more workers than there will be.
 
-    Local workers that nobody counted are as many as are needed, those of a cluster that is joined later are
-    not known, and one process runs ranks as threads.
-
-    Parameters
-    ----------
-    ranks : by the key of a run, how many workers it needs at the same time.
-    workers : how many a command asks for, or None.
-
+    `ranks` says, by the key of a run, how many workers it needs at the same time, and `workers` how many a
+    command asks for. Local workers that nobody counted are as many as are needed, those of a cluster that is
+    joined later are not known, and one process runs ranks as threads.
     """
     on_gpus = environment.cluster == "cuda"
     count = len(environment.devices) if on_gpus else workers if environment.cluster == "local" else None

@@ -38,7 +38,7 @@ def _parameters(node: Node) -> Parameters:
 
 
 class Placement:
-    """Hands out worker slots and memory."""
+    """Hands out worker slots and memory; slots that are `away` will come back."""
 
     def __init__(self, environment: RunEnvironment, nodes: Nodes) -> None:
         self._environment = environment
@@ -46,7 +46,7 @@ class Placement:
         self._worker_slots: list[WorkerSlot] = []
         self._hosts: dict[str, str] = {}
         self._admissions: dict[str, Admission] = {}
-        self._away: set[str] = set()
+        self.away: set[str] = set()
 
     def set_worker_slots(self, worker_slots: Iterable[WorkerSlot]) -> None:
         """Take the worker slots of a cluster that has started."""
@@ -60,13 +60,13 @@ class Placement:
 
     def take_away(self, worker_slots: Iterable[str]) -> set[str]:
         """Use these worker slots no more, until `give_back`; returns those that were in use."""
-        taken = set(worker_slots) - self._away
-        self._away |= taken
+        taken = set(worker_slots) - self.away
+        self.away |= taken
         return taken
 
     def give_back(self, worker_slots: Iterable[str], *, gone: bool) -> None:
         """Use these worker slots again, or forget those that are gone for good."""
-        self._away -= set(worker_slots)
+        self.away -= set(worker_slots)
         if gone:
             self._worker_slots = [slot for slot in self._worker_slots if slot.name not in worker_slots]
 
@@ -76,18 +76,13 @@ class Placement:
         return len(self._worker_slots)
 
     @property
-    def waits(self) -> bool:
-        """Whether worker slots are away that will come back."""
-        return bool(self._away)
-
-    @property
     def has_free(self) -> bool:
         """Whether a worker slot is free."""
         return len(self._taken()) < self.count
 
     def _taken(self) -> set[str]:
         busy = self._nodes.in_state(*BUSY)
-        return {name for node in busy for name in node.attempt.worker_slots} | self._away
+        return {name for node in busy for name in node.attempt.worker_slots} | self.away
 
     def problem(self, node: Node, need: Need) -> str | None:
         """Say why a node can never be placed here, or None."""
@@ -239,19 +234,19 @@ class Residency:
     """Results in workers' memory; those that are kept on disk, too, the oldest first.
 
     The worker that made a result has its arrays; every other process reads its files, once they are written.
-    `budget` is how many bytes of results one host may have. `unrecorded` are results that the cache could
-    not take, by the keys of their runs.
+    `budget` is how many bytes of results one host may have. `unwritten` are those that are being written, and
+    the numbers of the attempts that made them; `unrecorded` those that the cache could not take, and why.
     """
 
     def __init__(self, environment: RunEnvironment) -> None:
         self.budget = environment.resident_bytes
-        self.unrecorded: dict[str, Failure] = {}
+        self.unwritten: dict[Node, int] = {}
+        self.unrecorded: dict[Node, Failure] = {}
         self._capacity = environment.capacity.host_bytes
         self._is_local = not is_address(environment.cluster)
         self._reported = False
-        self._kept: dict[str, Node] = {}
-        self._unwritten: dict[str, tuple[Node, int]] = {}
-        self._files: dict[str, tuple[Prepared, ...]] = {}
+        self._kept: dict[Node, None] = {}
+        self._files: dict[Node, tuple[Prepared, ...]] = {}
         self._names: dict[str, str] = {}
 
     def bytes_to_keep(self, node: Node, need: Need) -> int:
@@ -278,26 +273,23 @@ class Residency:
     def add(self, node: Node) -> None:
         """Take note of a result that is in memory, and is being written."""
         if node.run.keep:
-            self._kept.pop(node.key, None)
-            self._kept[node.key] = node
-        self._unwritten[node.key] = node, node.attempt.number
-
-    def _is_waited_for(self, node: Node, attempt: int) -> bool:
-        return self._unwritten.get(node.key) == (node, attempt)
+            self._kept.pop(node, None)
+            self._kept[node] = None
+        self.unwritten[node] = node.attempt.number
 
     def readable(self, node: Node, attempt: int, prepared: tuple[Prepared, ...]) -> None:
         """Take note that a result that is being written can be read from its files."""
-        if self._is_waited_for(node, attempt):
-            self._files[node.key] = prepared
+        if self.unwritten.get(node) == attempt:
+            self._files[node] = prepared
             self._names.update(zip((each.record.id for each in prepared), node.ids or (), strict=True))
 
     def written(self, node: Node, attempt: int) -> bool:
         """Take note that a result was written, or cannot be; says whether it is one that is waited for."""
-        if not self._is_waited_for(node, attempt):
+        if self.unwritten.get(node) != attempt:
             return False
-        del self._unwritten[node.key]
+        del self.unwritten[node]
         if node.run.keep:
-            self._files.pop(node.key, None)  # its records are the cache's from now on
+            self._files.pop(node, None)  # its records are the cache's from now on
         return True
 
     def forget(self, node: Node) -> bool:
@@ -305,15 +297,15 @@ class Residency:
 
         The files of one that is not kept are removed.
         """
-        self._kept.pop(node.key, None)
-        for output in self._files.pop(node.key, ()):
+        self._kept.pop(node, None)
+        for output in self._files.pop(node, ()):
             if not node.run.keep:
                 output.drop()
-        return self._unwritten.pop(node.key, None) is not None
+        return self.unwritten.pop(node, None) is not None
 
     def records(self, node: Node) -> dict[str, ArtifactRecord]:
         """Return the records of a result that lies in files but not in the cache, by its names in the run."""
-        files = self._files.get(node.key, ())
+        files = self._files.get(node, ())
         return {name: each.record for name, each in zip(node.ids or (), files, strict=bool(files))}
 
     def name_of(self, artifact_id: str) -> str:
@@ -322,26 +314,13 @@ class Residency:
 
     def is_readable(self, node: Node) -> bool:
         """Say whether every process can read a result, and not only the worker that has it in memory."""
-        if node.resident_at is None or node.key in self._files:
+        if node.resident_at is None or node in self._files:
             return True
-        return node.run.keep and node.key not in self._unwritten and node.key not in self.unrecorded
+        return node.run.keep and node not in self.unwritten and node not in self.unrecorded
 
-    def is_unwritten(self, node: Node) -> bool:
-        """Say whether a result is being written."""
-        return node.key in self._unwritten
-
-    @property
-    def writes(self) -> bool:
-        """Whether results are being written."""
-        return bool(self._unwritten)
-
-    def writes_beside(self, worker_slot: str) -> bool:
-        """Say whether other worker slots than this one are writing results."""
-        return any(node.resident_at != worker_slot for node, _ in self._unwritten.values())
-
-    def unwritten(self) -> list[Node]:
+    def on_their_way(self) -> list[Node]:
         """Return the results that are being written for the cache."""
-        return [node for node, _ in self._unwritten.values() if node.run.keep]
+        return [node for node in self.unwritten if node.run.keep]
 
     def first_to_leave(self, reader: Node) -> Node | None:
         """Return the oldest result that can be read back, and that nobody reads now.
@@ -350,8 +329,8 @@ class Residency:
         """
         able = [
             node
-            for node in self._kept.values()
-            if not self.is_unwritten(node) and all(each.state != RUNNING for each in node.consumers)
+            for node in self._kept
+            if node not in self.unwritten and all(each.state != RUNNING for each in node.consumers)
         ]
         others = [node for node in able if node not in reader.sources]
         return next(iter(others or able), None)

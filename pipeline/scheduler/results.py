@@ -120,7 +120,7 @@ class Results:
                 self.committer.add(Result(node.key, record, written.prepared))
             else:
                 self._run.locks.release(record.digest)
-                self._run.residency.unrecorded[node.key] = written.failure
+                self._run.residency.unrecorded[node] = written.failure
         self._run.nodes.check_needed(node)
         self._attempts.release_unneeded()
 
@@ -179,7 +179,7 @@ class Results:
         message, hint = committed.problem
         failure = Failure("disk", f"its result cannot be recorded: {message}", hint)
         if node.resident_at is not None:
-            self._run.residency.unrecorded[node.key] = failure
+            self._run.residency.unrecorded[node] = failure
         else:
             self._run.resolver.fail(node, failure)
 
@@ -224,7 +224,7 @@ class Results:
             try:
                 return self.open(name)
             except NeedsResult:
-                if time.monotonic() > limit or not self._run.residency.writes:
+                if time.monotonic() > limit or not self._run.residency.unwritten:
                     raise
             time.sleep(0.02)
             self._take_events()
@@ -235,8 +235,7 @@ class Results:
         Stage runs whose results the cache refused have failed, though they were of use until now.
         """
         self.publish_all()
-        for key, failure in self._run.residency.unrecorded.items():
-            node = self._run.nodes[key]
+        for node, failure in self._run.residency.unrecorded.items():
             if node.state == DONE:
                 self._run.resolver.fail(node, failure)
         self.committer.close()

@@ -159,8 +159,7 @@ class Resolver:
         record = self._cache.look_up(node.recipe.digest)
         if record is None:
             if node.state == WAITING:
-                refused = self._cache.acceptance.why_refused(node.recipe.digest)
-                self._events.wanted(node, refused or self._events.explain(node))
+                self._events.wanted(node, self._cache.acceptance.why_refused(node.recipe.digest))
             return False
         for name in record.outputs:
             problem = self._cache.check(name)

@@ -12,7 +12,7 @@ import pytest
 from gravel.pipeline.scheduler import cluster_start
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
-from gravel.pipeline.scheduler.node import ReadyQueue
+from gravel.pipeline.scheduler.node import RUNNING, Attempt, Node, ReadyQueue
 from gravel.pipeline.scheduler.placement import Residency
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
@@ -38,9 +38,8 @@ def test_to_publish_leaves_all_other_events_for_later() -> None:
 
 
 def test_a_result_that_was_made_again_is_the_youngest_in_memory() -> None:
-    def node(key: str) -> Any:
-        run = SimpleNamespace(keep=True)
-        return SimpleNamespace(key=key, run=run, attempt=SimpleNamespace(number=1), consumers=(), sources=())
+    def node(key: str) -> Node:
+        return Node(stage_run(key, MAKE), 0, RUNNING, attempt=Attempt(1))
 
     environment: Any = SimpleNamespace(
         resident_bytes=1 << 30, capacity=SimpleNamespace(host_bytes=1 << 30), cluster="local"
