@@ -42,7 +42,7 @@ class Attempts:
         self._run = run
         self._nodes = run.nodes
         self._placement = run.placement
-        self.short = ShortRuns()
+        self._ended: dict[str, tuple[int, float]] = {}
         self.inside = False
 
     def need(self, node: Node) -> Need:
@@ -76,7 +76,7 @@ class Attempts:
         node.attempt = attempt
         together = [node]
         if not attempt.rank_group and not attempt.in_memory and self._is_short(node, need):
-            count = self.short.together(node.run.stage.name, others + 1, self._placement.count) - 1
+            count = self._count_together(node.run.stage.name, others + 1) - 1
             ready = self._nodes.ready.others_like(
                 lambda other: other.run.stage is node.run.stage and self._is_short(other, need), count
             )
@@ -100,7 +100,6 @@ class Attempts:
         if kept:
             larger = replace(need, host_bytes=need.host_bytes + kept)
             while (attempt := self._choose(node, larger, others, slots)) is not None:
-                assert attempt.worker_slot is not None
                 if self._placement.resident_bytes(attempt.worker_slot) + kept <= residency.budget:
                     device = need.device_bytes + kept
                     attempt.in_memory = True
@@ -148,7 +147,6 @@ class Attempts:
         while (attempt := self._placement.choose(node, need, others, slots)) is None:
             if not self._placement.lacks_memory(need) or not self._evict(node):
                 return None
-        assert attempt.worker_slot is not None
         if self._placement.is_alone(node) and any(
             other.resident_at != attempt.worker_slot for other in self._run.residency.unwritten
         ):
@@ -160,6 +158,24 @@ class Attempts:
         if node is not None:
             self.release(node)
         return node is not None
+
+    def note_end(self, stage: str, seconds: float) -> None:
+        """Take note of how long a run of a stage took; what was seen long ago counts less and less."""
+        count, longest = self._ended.get(stage, (0, 0.0))
+        self._ended[stage] = (count + 1, max(seconds, 0.9 * longest))
+
+    def _count_together(self, stage: str, ready: int) -> int:
+        """Return how many runs of a stage to send at a time when so many are ready.
+
+        Sending a task to a worker of Dask's and hearing of its end takes 5 to 10 ms. Runs of a stage that
+        take less are sent several at a time, one after the other in the same slot, as long as every slot gets
+        some.
+        """
+        count, longest = self._ended.get(stage, (0, 0.0))
+        if count < SEEN:
+            return 1
+        fitting = int(TOGETHER / max(longest, 1e-6))
+        return max(1, min(MAX_TOGETHER, fitting, ready // max(1, self._placement.count)))
 
     def _is_short(self, node: Node, room: Need) -> bool:
         """Say whether a node may be sent with others for which there is room.
@@ -207,7 +223,6 @@ class Attempts:
         """Send stage runs, one after the other in the same worker slot."""
         run, attempt = self._run, nodes[0].attempt
         assert run.cluster is not None
-        assert attempt.worker_slot is not None
         tasks = []
         for node in nodes:
             tasks.append(_task(node, run))
@@ -258,7 +273,7 @@ class Attempts:
         if node.recipe is not None and not keep_lock:
             self._run.locks.release(node.recipe.digest)
         self._placement.release(node)
-        node.attempt.worker_slot, node.attempt.rank_group = None, ()
+        node.attempt.worker_slot, node.attempt.rank_group = "", ()
 
     def release_unneeded(self) -> None:
         """Let go of results in memory that nothing in this run reads any more."""
@@ -315,27 +330,3 @@ def _task(node: Node, run: Run) -> StageTask:
         time_limit=node.run.time_limit,
         contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},
     )
-
-
-class ShortRuns:
-    """How long the runs of each stage take, and so which are sent to a worker together.
-
-    Sending a task to a worker of Dask's and hearing of its end takes 5 to 10 ms. Runs of a stage that take
-    less are sent several at a time, one after the other in the same slot, as long as every slot gets some.
-    """
-
-    def __init__(self) -> None:
-        self._ended: dict[str, tuple[int, float]] = {}
-
-    def note(self, stage: str, seconds: float) -> None:
-        """Take note of a run that has ended; what was seen long ago counts less and less."""
-        count, longest = self._ended.get(stage, (0, 0.0))
-        self._ended[stage] = (count + 1, max(seconds, 0.9 * longest))
-
-    def together(self, stage: str, ready: int, worker_slots: int) -> int:
-        """Return how many runs of a stage to send at a time when so many are ready for so many slots."""
-        count, longest = self._ended.get(stage, (0, 0.0))
-        if count < SEEN:
-            return 1
-        fitting = int(TOGETHER / max(longest, 1e-6))
-        return max(1, min(MAX_TOGETHER, fitting, ready // max(1, worker_slots)))

@@ -36,16 +36,16 @@ MAX_PASSED_OVER = 64
 class Attempt:
     """One submission of a stage run: the `number`-th.
 
-    `worker_slot` and `rank_group` are where it runs, until it has ended; `replaced` those of its worker slots
-    whose workers are being replaced. `need` is what it may take, its result included where that stays in
-    memory: with `in_memory` the result is written behind the attempt, and with `on_device` it stays on the
-    GPU, too. `began` is when its stage began, on the monotonic clock.
+    `worker_slot` and `rank_group` are where it runs, and empty once it has ended; `replaced` those of its
+    worker slots whose workers are being replaced. `need` is what it may take, its result included where that
+    stays in memory: with `in_memory` the result is written behind the attempt, and with `on_device` it stays
+    on the GPU, too. `began` is when its stage began, on the monotonic clock.
     """
 
     number: int
     need: Need | None = None
     threads: int = 1
-    worker_slot: str | None = None
+    worker_slot: str = ""
     rank_group: tuple[str, ...] = ()
     in_memory: bool = False
     on_device: bool = False
@@ -55,8 +55,7 @@ class Attempt:
     @property
     def worker_slots(self) -> frozenset[str]:
         """Every worker slot that it occupies."""
-        own = () if self.worker_slot is None else (self.worker_slot,)
-        return frozenset((*own, *self.rank_group))
+        return frozenset((self.worker_slot, *self.rank_group)) - {""}
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -185,7 +185,6 @@ class Placement:
     def take(self, node: Node) -> None:
         """Hand a node the worker slots and the memory that its attempt names."""
         attempt = node.attempt
-        assert attempt.worker_slot is not None
         assert attempt.need is not None
         # The slot that was used last is the first to be used again: it has everything loaded.
         self._worker_slots.sort(key=lambda slot: slot.name != attempt.worker_slot)

@@ -50,7 +50,7 @@ class Results:
                 output.drop()
             self._attempts.drop(node)
             if outcome.behind and run.cluster is not None:
-                run.cluster.release(worker_slot or "", outcome.outputs)
+                run.cluster.release(worker_slot, outcome.outputs)
             names = ", ".join(map(shown, changed[:MAX_NAMED]))
             names += f" and {len(changed) - MAX_NAMED:,} more" if len(changed) > MAX_NAMED else ""
             message = f"{names} changed while it was read"
@@ -67,12 +67,12 @@ class Results:
         run.nodes.identify(node, outcome.outputs)
         if not node.run.keep or outcome.behind:
             run.nodes.set_resident(node, worker_slot)
-            run.placement.keep_resident(node, outcome.bytes, worker_slot or "")
+            run.placement.keep_resident(node, outcome.bytes, worker_slot)
         if outcome.behind:
             run.residency.add(node)
         run.nodes.move(node, DONE)
         if run.cluster is not None and run.cluster.kind != "inline":
-            self._attempts.short.note(node.run.stage.name, outcome.seconds)
+            self._attempts.note_end(node.run.stage.name, outcome.seconds)
         run.events.finished(node, outcome)
         self._renew_readers(node)
         for event in self._early.pop(node.key, ()):
