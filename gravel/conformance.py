@@ -195,7 +195,7 @@ class StageConformance:
         """A workflow computes it once; the second run takes it from the cache."""
         from gravel.pipeline.plan.builder import build_plan
         from gravel.pipeline.scheduler.execution import execute
-        from gravel.pipeline.scheduler.options import RunOptions
+        from gravel.pipeline.scheduler.machine import RunOptions
         from gravel.pipeline.workflow.loader import load_workflow
 
         path = tmp_path / "workflow.yaml"

@@ -13,14 +13,14 @@ from gravel.pipeline.core.files import private_files
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.progress.events import Display, Event, sentence
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.results.run import Run, RunFailed, as_yaml
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
-    from gravel.pipeline.scheduler.options import RunOutcome
+    from gravel.pipeline.scheduler.outcome import RunOutcome
     from gravel.pipeline.workflow.model import Workflow
 
 

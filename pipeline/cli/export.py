@@ -135,7 +135,7 @@ def _results(
     if all(found[key].state == CACHED for key in left):
         return {key: found[key].outputs or () for key in left}, 1
     from gravel.pipeline.scheduler.execution import execute
-    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.scheduler.machine import RunOptions
 
     display = make_display(quiet=not sys.stderr.isatty())
     trust = cache.acceptance.trust_remote

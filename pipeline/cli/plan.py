@@ -64,8 +64,7 @@ def forecast(plan: Plan, cache: Cache, **machine: Any) -> Forecast:
     from gravel.pipeline.plan.model import without_unable
     from gravel.pipeline.plan.recipes import RecipeMaker
     from gravel.pipeline.plan.status import plan_status
-    from gravel.pipeline.scheduler.machine import decide
-    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.scheduler.machine import RunOptions, decide
     from gravel.stages.copies import copies
 
     root = cache.root
@@ -114,7 +113,7 @@ def command(
 
 def _refusal(plan: Plan, found: Forecast) -> RequestError | None:
     from gravel.pipeline.plan.status import resident_inputs
-    from gravel.pipeline.scheduler.refusals import refuse_larger_groups
+    from gravel.pipeline.scheduler.machine import refuse_larger_groups
 
     needs = {
         key: status.need

@@ -26,7 +26,7 @@ from gravel.pipeline.records.record import DONE
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.past_runs import Failures
-    from gravel.pipeline.scheduler.options import RunOutcome
+    from gravel.pipeline.scheduler.outcome import RunOutcome
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord
     from gravel.stages.artifact import Json
@@ -99,7 +99,7 @@ def command(
     from gravel.pipeline.records.hooks import check_hooks, run_hooks
     from gravel.pipeline.records.past_runs import last_failures
     from gravel.pipeline.scheduler.execution import execute
-    from gravel.pipeline.scheduler.options import RunOptions
+    from gravel.pipeline.scheduler.machine import RunOptions
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workers.settings import tls_of
     from gravel.pipeline.workflow.data_files import is_data, split_ids

@@ -8,7 +8,7 @@ time), `seconds`, `workflow` (name, about, path as given, absolute file, paramet
 `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `outputs` (the files that results
 were written to: `file`, `entry`, `rows`, `state`, which is written, unchanged or missing, and `problem`),
 `spans` (of a run with --profile: see `gravel.pipeline.records.profile`), `datasets` (see
-`gravel.pipeline.scheduler.data_sets.Row`), `gone` (data sets of the last run that are no more), `trust`
+`gravel.pipeline.scheduler.outcome.DataSets`), `gone` (data sets of the last run that are no more), `trust`
 (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
 fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
 everything that the run made or relied on.

@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import queue
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.core.errors import GravelError, RequestError
+from gravel.pipeline.core.memory import refuse_what_cannot_fit, refuse_what_no_disk_holds
+from gravel.pipeline.datasets.file_digest import missing_file
+from gravel.pipeline.plan.status import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.attempts import Attempts
-from gravel.pipeline.scheduler.cluster_start import start_cluster
-from gravel.pipeline.scheduler.compilation import compile_ahead, plan_kernels
-from gravel.pipeline.scheduler.losses import Losses, refuse_without
-from gravel.pipeline.scheduler.node import BUSY, DONE, ENDED, LOCKING, RUNNING, SKIPPED, WAITING, WANTED
+from gravel.pipeline.scheduler.cluster_start import compile_ahead, plan_kernels, start_cluster
+from gravel.pipeline.scheduler.losses import TICK, Losses, refuse_without
+from gravel.pipeline.scheduler.machine import refuse_larger_groups
+from gravel.pipeline.scheduler.node import (
+    BUSY,
+    DONE,
+    ENDED,
+    KNOWN,
+    LOCKING,
+    RUNNING,
+    SKIPPED,
+    WAITING,
+    WANTED,
+)
 from gravel.pipeline.scheduler.placement import ranks_of
-from gravel.pipeline.scheduler.refusals import refuse_what_cannot_run
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.workers.protocol import Back, Began, Failure, Finished, Lost, Readable, Reported, Written
+from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
-    from gravel.pipeline.scheduler.cluster_start import Started
-    from gravel.pipeline.scheduler.compilation import Compiling
+    from collections.abc import Callable, Iterable, Mapping
+
+    from gravel.pipeline.scheduler.cluster_start import Compiling
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.scheduler.run import Run
     from gravel.pipeline.workers.protocol import Cluster, StageOutcome
-
-TICK = 0.25
-"""Seconds after which the screen is refreshed, and locks of other runs are tried, when nothing happens."""
+    from gravel.stages.stage import Need
 
 
 class Driver:
@@ -38,38 +51,45 @@ class Driver:
         self._attempts = Attempts(run)
         self._results = Results(run, self._attempts)
         self._losses = Losses(run, self._attempts, self._results)
-        self._started: Started | None = None
+        self._put_back: Callable[[], None] = lambda: None
         self._compiling: Compiling | None = None
         self._stopping = False
         run.events.open = self._results.open_soon
         run.resolver.maker.open_ids = self._results.open
         run.wake = self._wake
 
+    def drive(self) -> None:
+        """Compute; raises RequestError for what is refused before anything starts."""
+        run = self._run
+        try:
+            run.loading.begin()
+            self._refuse()
+            while not run.interrupted and (self._nodes.unfinished or run.residency.unwritten):
+                fetched = run.digests.fetches.ended if run.digests.fetches is not None else 0
+                moves = self._nodes.moves
+                run.resolver.resolve_ready(fetched)
+                self._stop_after_failures()
+                self._admit()
+                self._wait(moves, fetched)
+        except KeyboardInterrupt:
+            run.interrupted = True
+        except GravelError:
+            if not run.interrupted:  # a cluster that was interrupted while it started
+                raise
+        except Exception as error:
+            if run.cluster is not None and not run.interrupted:
+                # Whatever is asked of a cluster that is gone fails in its own way.
+                refuse_without(run.cluster, self._nodes, self._events, error)
+            raise
+        finally:
+            self._close()
+
     def _wake(self) -> None:
         """Notice an interruption at once; called from a signal handler."""
         if self._attempts.inside:
             raise KeyboardInterrupt
         if self._run.cluster is not None:
-            self._run.cluster.events.put(None)
-
-    def drive(self) -> None:
-        """Compute; raises RequestError for what is refused before anything starts."""
-        try:
-            self._run.loading.begin()
-            self._refuse()
-            self._loop()
-        except KeyboardInterrupt:
-            self._run.interrupted = True
-        except GravelError:
-            if not self._run.interrupted:  # a cluster that was interrupted while it started
-                raise
-        except Exception as error:
-            if self._run.cluster is not None and not self._run.interrupted:
-                # Whatever is asked of a cluster that is gone fails in its own way.
-                refuse_without(self._run.cluster, self._nodes, self._events, error)
-            raise
-        finally:
-            self._close()
+            self._run.put(None)
 
     def _refuse(self) -> None:
         """Refuse the whole run if it cannot end well; from now on only single stage runs fail."""
@@ -79,31 +99,8 @@ class Driver:
             self._compiling = compile_ahead(self._run.plan, waiting, needs, self._run.environment)
         self._run.resolver.strict = False
 
-    def _loop(self) -> None:
-        run, nodes = self._run, self._nodes
-        while not run.interrupted and (nodes.unfinished or run.residency.writes):
-            moves, fetches = nodes.moves, run.digests.fetches
-            fetched = fetches.ended if fetches is not None else 0
-            run.resolver.resolve_ready(fetched)
-            self._stop_after_failures()
-            self._admit()
-            if run.cluster is not None and self._is_something_under_way:
-                self._wait_for_events(run.cluster)
-            elif run.cluster is not None and nodes.any_in(LOCKING):
-                # Nothing can go on but what another run computes, or what has its recipe on the way.
-                self._results.committer.flush()
-                self._wait_for_events(run.cluster)
-            elif fetches is not None and fetches.wait(fetched, TICK):
-                self._events.fetched(fetches)
-                self._events.tick()
-            elif moves == nodes.moves and not run.interrupted:
-                self._attempts.unblock()
-
-    @property
-    def _is_something_under_way(self) -> bool:
-        return self._nodes.are_busy or self._run.placement.waits or self._run.residency.writes
-
     def _stop_after_failures(self) -> None:
+        """Start nothing more after a failure, if that was asked for."""
         if self._stopping or not self._run.options.fail_fast or not self._events.failures:
             return
         self._stopping = True
@@ -115,21 +112,21 @@ class Driver:
 
     def _admit(self) -> None:
         """Start the stage runs that are ready and for which there is room."""
-        ready = self._nodes.ready
+        run, ready = self._run, self._nodes.ready
         if not len(ready):
             return
-        if self._started is None:
+        if run.cluster is None:
             self._start()
         ready.offer(
             self._attempts.begin,
-            lambda: not self._run.interrupted and self._run.placement.has_free,
-            patient=self._nodes.are_busy,
+            lambda: not run.interrupted and run.placement.has_free,
+            patient=self._nodes.any_in(*BUSY),
         )
 
     def _start(self) -> None:
         """Start the cluster."""
         run, record, began, clock = self._run, self._events.record, time.time(), time.monotonic()
-        self._started = start_cluster(
+        cluster, self._put_back = start_cluster(
             run.environment,
             record.run,
             record.folder,
@@ -140,7 +137,7 @@ class Driver:
             meanwhile=run.loading.while_workers_start,
             kernels=plan_kernels(run.plan, run.environment),
         )
-        cluster = run.cluster = self._started.cluster
+        run.cluster = cluster
         run.placement.set_worker_slots(cluster.worker_slots)
         record.cluster = cluster.describe()
         took = time.monotonic() - clock
@@ -149,7 +146,22 @@ class Driver:
         if cluster.warning is not None:
             self._events.emit("note", message=cluster.warning)
 
-    def _wait_for_events(self, cluster: Cluster) -> None:
+    def _wait(self, moves: int, fetched: int) -> None:
+        """Wait for whatever is under way, or make room where nothing is and no node moved meanwhile."""
+        run, nodes, fetches = self._run, self._nodes, self._run.digests.fetches
+        is_busy = nodes.any_in(*BUSY) or run.placement.away or run.residency.unwritten
+        if run.cluster is not None and (is_busy or nodes.any_in(LOCKING)):
+            if not is_busy:
+                # Nothing can go on but what another run computes, or what has its recipe on the way.
+                self._results.committer.flush()
+            self._take_events(run.cluster)
+        elif fetches is not None and fetches.wait(fetched, TICK):
+            self._events.fetched(fetches)
+            self._events.tick()
+        elif moves == nodes.moves and not run.interrupted:
+            self._attempts.unblock()
+
+    def _take_events(self, cluster: Cluster) -> None:
         """Handle what has happened, or wait a moment until something does."""
         try:
             self._handle(cluster.events.get(timeout=TICK))
@@ -167,20 +179,16 @@ class Driver:
     def _handle(self, event: object) -> None:
         match event:
             case Began():
-                self._attempts.began(self._nodes[event.key], event.attempt)
+                if (node := self._nodes[event.key]).is_running(event.attempt):
+                    node.attempt.began = time.monotonic()
             case Reported():
                 if self._nodes[event.key].state == RUNNING:
                     self._events.progressed(event)
             case Finished():
-                node = self._nodes[event.key]
-                if node.is_running(event.attempt):
+                if (node := self._nodes[event.key]).is_running(event.attempt):
                     self._finish(node, event.outcome)
-            case Readable():
-                self._results.readable(self._nodes[event.key], event)
-            case Written():
-                self._results.written(self._nodes[event.key], event)
-            case Committed():
-                self._results.published(self._nodes[event.key], event)
+            case Readable() | Written() | Committed():
+                self._results.take(event)
             case Lost():
                 self._losses.worker_died(event.worker_slot)
             case Back():
@@ -209,10 +217,58 @@ class Driver:
         hurry = self._run.interrupted or self._stopping or self._nodes.any_in(LOCKING, *BUSY)
         self._losses.finish_writing()
         self._results.close()
-        if self._started is None:
+        if self._run.cluster is None:
             return
         self._events.published()
-        if not hurry:
-            self._attempts.release_all()
+        for node in () if hurry else self._nodes.in_memory():
+            self._attempts.release(node)
         with self._events.spans.take("close"):
-            self._started.close(hurry=hurry)
+            try:
+                self._run.cluster.close(hurry=hurry)
+            finally:
+                self._put_back()
+
+
+def refuse_what_cannot_run(run: Run) -> Mapping[str, Need]:
+    """Raise GravelError for what would stop the workflow's own stage runs later; data sets fail one by one.
+
+    Returns what each stage run of the plan is expected to need.
+    """
+    plan, nodes, environment, data_sets = run.plan, run.nodes, run.environment, run.plan.workflow.datasets
+    found = plan_extents(plan, run.cache, environment.machine, nodes.ids)
+    asked = {node.key for node in nodes.in_state(WANTED, WAITING)}
+    for node in reversed(list(nodes)):
+        if node.key in asked:  # results that are not kept and that it reads are made, too
+            asked |= {source.key for source in node.sources if source.state == KNOWN}
+    needs = {key: need for key, need in found.items() if key in asked}
+    for key, need in needs.items():
+        run.events.stated(key, need)
+    resident = resident_inputs(plan, found)
+    for key in [key for key in needs if plan.runs[key].is_of(data_sets)]:
+        try:
+            refuse_what_cannot_fit({key: needs[key]}, environment.capacity, resident)
+        except RequestError as error:
+            del needs[key]
+            if nodes[key].state not in ENDED:
+                run.resolver.fail(nodes[key], Failure("stage", str(error), error.problems[0].hint))
+    locations = {key: plan.runs[key].location for key in needs}
+    refuse_what_cannot_fit(needs, environment.capacity, resident, locations)
+    own = [node for node in nodes.in_state(WANTED, WAITING) if not node.run.is_of(data_sets)]
+    refuse_missing_files(own)
+    ranks = {node.key: ranks_of(node) for node in own}
+    refuse_larger_groups(ranks, plan.runs, environment, run.options.workers)
+    stored = {key: need for key, need in needs.items() if plan.runs[key].keep}
+    refuse_what_no_disk_holds(stored, run.cache.root, locations)
+    return found
+
+
+def refuse_missing_files(nodes: Iterable[Node]) -> None:
+    """Raise RequestError, with the place in the workflow, for the first local file that is not there."""
+    for node in nodes:
+        for file in node.run.stage.files(node.run.parameters):
+            path = Path(file.location)
+            if is_url(file.location) or path.exists():
+                continue
+            problem = missing_file(path).problems[0]
+            place = node.run.files.get(file.location, node.run.location)
+            raise RequestError(problem.message, hint=problem.hint, location=place)

@@ -17,41 +17,35 @@ from gravel.pipeline.core.files import make_root
 from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.plan.model import without_unable
 from gravel.pipeline.progress.events import QuietDisplay
-from gravel.pipeline.records.past_runs import last_report, list_runs, still_runs
-from gravel.pipeline.records.record import DONE, EXPORT, RUN, Outline, RunRecord
-from gravel.pipeline.scheduler.data_sets import data_set_rows, gone, last_data_sets, new_and_gone
-from gravel.pipeline.scheduler.machine import decide, without_workers
+from gravel.pipeline.records.past_runs import list_runs, still_runs
+from gravel.pipeline.records.record import RUN, Outline, RunRecord
+from gravel.pipeline.scheduler import outcome
+from gravel.pipeline.scheduler.machine import RunOptions, decide, without_workers
 from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
 from gravel.pipeline.scheduler.run import Run
 from gravel.pipeline.scheduler.run_events import RunEvents
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.failures import ReadOnly, explain, storage_errors
+from gravel.pipeline.store.failures import ReadOnly, storage_errors
 from gravel.pipeline.store.folder import scratch_path
 from gravel.pipeline.workflow.nodes import as_data
 from gravel.stages.copies import copies
 from gravel.stages.urls import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
     from gravel.pipeline.export.tables import Table
     from gravel.pipeline.plan.model import Plan
     from gravel.pipeline.records.profile import Spans
-    from gravel.pipeline.scheduler.machine import RunEnvironment
     from gravel.pipeline.scheduler.node import Node
-    from gravel.stages.artifact import Json
 
 __all__ = ["execute", "outline_of", "sweep"]
-
-COUNTED = ("computed", "cached", "failed", "skipped", "interrupted")
-"""States that a run's last line counts."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def execute(plan: Plan, options: RunOptions) -> RunOutcome:
+def execute(plan: Plan, options: RunOptions) -> outcome.RunOutcome:
     """Compute what is not cached and return how it went.
 
     Raises RequestError for what is refused before anything starts (no such GPU, it cannot fit, a file that
@@ -61,10 +55,11 @@ def execute(plan: Plan, options: RunOptions) -> RunOutcome:
     environment = decide(options)
     plan = without_unable(plan, environment.backend_of)
     cache = Cache(options.cache_root, trust_remote=options.trust_remote)
-    files = _output_files(plan, cache) if options.kind == RUN else []
+    files = outcome.output_files(plan, cache.root) if options.kind == RUN else []
     environment = without_workers(environment, plan, options, cache)
     facts = machine_facts(environment.backend, devices=environment.devices)
-    machine = _machine_record(facts, environment)
+    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
+    machine = {**facts, "versions": versions, "cores": environment.cores, "backend": environment.backend}
     record = RunRecord(options.cache_root, outline_of(plan), machine, options.to_json(), options.kind)
     display = options.display or QuietDisplay()
     events = RunEvents(plan, record, display, cache)
@@ -103,12 +98,6 @@ def outline_of(plan: Plan) -> Outline:
             for key, run in plan.runs.items()
         ],
     )
-
-
-def _machine_record(facts: Mapping[str, Json], environment: RunEnvironment) -> dict[str, Json]:
-    """Return what a run's record says of the machine; `facts` are those of `machine_facts`."""
-    versions = ", ".join(f"{name} {number}" for name, number in facts["versions"].items())
-    return {**facts, "versions": versions, "cores": environment.cores, "backend": environment.backend}
 
 
 @contextmanager
@@ -152,37 +141,21 @@ def sweep(cache: Cache) -> None:
 
 
 def _take_start(spans: Spans, began: float, commanded: float | None) -> None:
-    """Add how long the process took to start, and to plan until now.
+    """Add how long the process took to start, to 10 ms, and to plan until now.
 
     A process that is not a command of gravel's may have done anything before `began`.
     """
     if commanded is not None:
-        started = _process_started()
-        if started is not None:
-            spans.add("start", started, commanded - started)
         began = commanded
+        with suppress(OSError, ValueError, IndexError):
+            ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+            uptime = float(Path("/proc/uptime").read_text().split()[0])
+            started = time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
+            spans.add("start", started, commanded - started)
     spans.add("plan", began, time.time() - began)
 
 
-def _process_started() -> float | None:
-    """Return when this process was started, in seconds since the epoch, to 10 ms; None if that is unknown."""
-    try:
-        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
-        uptime = float(Path("/proc/uptime").read_text().split()[0])
-        return time.time() - uptime + ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        return None
-
-
-def _output_files(plan: Plan, cache: Cache) -> list[Table]:
-    if not plan.workflow.outputs:
-        return []
-    from gravel.pipeline.export.tables import tables_of_outputs
-
-    return tables_of_outputs(plan, cache.root)
-
-
-def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
+def _run_to_end(run: Run, files: Sequence[Table]) -> outcome.RunOutcome:
     """Carry a run out from its first record to its page, under its lease; results are written to files.
 
     Raises what its work raises, after the record says so. From a cache that cannot be written what is
@@ -201,11 +174,8 @@ def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
             except ReadOnly as error:
                 record.kept = False
                 read_only = error
-                events.emit(
-                    "note",
-                    message=f"the cache {cache.root} cannot be written: what it holds is served, and the "
-                    "run leaves no record",
-                )
+                message = f"the cache {cache.root} cannot be written: what it holds is served"
+                events.emit("note", message=f"{message}, and the run leaves no record")
             events.emit(
                 "run_started",
                 run=record.run,
@@ -218,78 +188,43 @@ def _run_to_end(run: Run, files: Sequence[Table]) -> RunOutcome:
                 state = _carry_out(run, read_only)
                 if files and state != "interrupted":
                     with events.spans.take("outputs"):
-                        state = _write_files(run, files, state)
+                        state = outcome.write_files(files, events, cache, state)
             except BaseException as error:
                 record.problem = str(error) or type(error).__name__
                 events.end("failed")
                 raise
             events.end(state)
             with events.spans.take("page"):
-                record.report = _page(events, cache)
+                record.report = outcome.write_page(events, cache)
             events.write()
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")
     finally:
-        _remove(cache.root / scratch_path(record.run))
+        if (scratch := cache.root / scratch_path(record.run)).exists():
+            import shutil
+
+            shutil.rmtree(scratch, ignore_errors=True)
         if record.state != "running":
             if record.datasets:
                 events.emit("datasets", datasets=record.datasets)
-            events.emit("run_finished", **_summary(record))
-    return RunOutcome(record.run, record.state, record.folder, record, record.report)
+            events.emit("run_finished", **outcome.summary(record))
+    return outcome.RunOutcome(record.run, record.state, record.folder, record, record.report)
 
 
 def _carry_out(run: Run, read_only: ReadOnly | None) -> str:
     """Look up and compute; report which data sets came and went, and which results of others counted."""
     events, cache, workflow = run.events, run.cache, run.plan.workflow
     record = events.record
-    past = last_data_sets(cache.root, workflow)
-    record.gone = gone(past, workflow)
-    for message in new_and_gone(past, workflow):
+    data_sets = outcome.DataSets(cache.root, workflow)
+    record.gone = data_sets.gone
+    for message in data_sets.messages():
         events.emit("note", message=message)
     with copies(partial(_copy, cache.root)):
         state = _compute(run, read_only)
-    rows = data_set_rows(run.plan, record.stages, run.nodes.by_key, past)
-    record.datasets = [row.to_json() for row in rows]
+    record.datasets = data_sets.rows(run.nodes, record.stages)
     record.trust = cache.acceptance.to_json()
     for message in cache.acceptance.messages():
         events.emit("note", message=message)
-    return state
-
-
-def _write_files(run: Run, files: Sequence[Table], state: str) -> str:
-    """Write the files of the results that there are; one that cannot be written fails the run."""
-    from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-
-    record, cache = run.events.record, run.cache
-
-    def outputs(key: str) -> Sequence[str]:
-        stage = record.stages[key]
-        return stage.outputs if stage.state in DONE else ()
-
-    for table in files:
-        there, missing = table.split(outputs)
-        problem, rows, is_new = table.problem(missing), None, False
-        try:
-            if there.parts:
-                written = there.write(cache, outputs)
-                rows, is_new = written.rows, written.is_new
-        except DamagedArtifact as damage:
-            cache.quarantine(damage.artifact_id, damage.reason)
-            problem = f"{damage}; the next run makes both"
-        except GravelError as error:
-            problem = str(error)
-        done = "missing" if rows is None else "written" if is_new else "unchanged"
-        each = {
-            "file": str(table.path),
-            "entry": table.entry,
-            "rows": rows,
-            "state": done,
-            "problem": problem,
-        }
-        record.outputs.append(each)
-        if problem and not missing:
-            state = "failed"
-    run.events.emit("outputs", outputs=record.outputs)
     return state
 
 
@@ -331,53 +266,6 @@ def _not_served(why: ReadOnly, missing: Sequence[Node]) -> ReadOnly:
     named = ", ".join(node.key for node in missing[:3]) + (", ..." if len(missing) > 3 else "")
     problem = why.problems[0]
     return ReadOnly(f"{problem.message}, and {named} would have to be computed", hint=problem.hint)
-
-
-def _remove(folder: Path) -> None:
-    if folder.exists():
-        import shutil
-
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _summary(record: RunRecord) -> dict[str, Json]:
-    return {
-        "run": record.run,
-        "state": record.state,
-        "seconds": round(record.seconds, 3),
-        **{name: record.count(name) for name in COUNTED},
-        "not_run": record.count("not run"),
-        "report": record.report,
-    }
-
-
-def _page(events: RunEvents, cache: Cache) -> str | None:
-    """Write the run's page, or return where the last one of the same recipes is if nothing was computed.
-
-    A run that was killed before its page leaves it to the next one.
-    """
-    record = events.record
-    if record.kind == EXPORT:
-        return None
-    recipes = {stage.recipe for stage in record.stages.values() if stage.recipe}
-    last = last_report(cache.root, str(record.workflow["path"]), recipes)
-    if last is not None and not record.count("computed") and not events.failures:
-        return last
-    if record.state == "interrupted" or not record.kept:
-        return last
-    from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-    from gravel.pipeline.report.page import write_run_report
-
-    try:
-        return str(write_run_report(record.folder, record.to_json(), cache))
-    except DamagedArtifact as damage:
-        cache.quarantine(damage.artifact_id, damage.reason)
-        events.emit("note", message=f"the report could not be written: {damage}; the next run makes both")
-        return None
-    except (GravelError, OSError) as error:
-        message = (explain(error, cache.root) if isinstance(error, OSError) else None) or error
-        events.emit("note", message=f"the report could not be written: {message}")
-        return None
 
 
 def _copy(root: Path, url: str) -> str:

@@ -15,7 +15,7 @@ from gravel.pipeline.workers.failure import overdue
 from gravel.pipeline.workers.protocol import Failure, Lost, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable
     from pathlib import Path
 
     from gravel.pipeline.scheduler.attempts import Attempts
@@ -31,7 +31,7 @@ TAIL_LINES = 12
 """Lines of a stage's log that its failure shows."""
 
 TICK = 0.25
-"""Seconds after which the screen is refreshed when nothing happens."""
+"""Seconds after which the screen is refreshed, and locks of other runs are tried, when nothing happens."""
 
 
 class Losses:
@@ -40,58 +40,64 @@ class Losses:
     def __init__(self, run: Run, attempts: Attempts, results: Results) -> None:
         self._run = run
         self._nodes = run.nodes
-        self._placement = run.placement
-        self._resolver = run.resolver
         self._attempts = attempts
         self._results = results
-        self._events = run.events
-
-    @property
-    def _cluster(self) -> Cluster:
-        assert self._run.cluster is not None
-        return self._run.cluster
 
     def worker_died(self, worker_slot: str) -> None:
         """What ran or was kept there is lost, and so is the rank group that it was part of."""
         self._forget([worker_slot])
-        for node in self._nodes.in_state(RUNNING):
-            if worker_slot in node.attempt.worker_slots:
-                self.lose(node, Failure("bug", "the worker that ran it died"))
+        self._lose_all([worker_slot], "the worker that ran it died")
         if not any(worker_slot in node.attempt.replaced for node in self._nodes.in_state(REPLACING)):
             self._replace([worker_slot])
 
     def lose(self, node: Node, failure: Failure) -> None:
         """An attempt ended with its worker: try again, or fail after too many."""
-        worker_slots = node.attempt.worker_slots
+        run, worker_slots = self._run, node.attempt.worker_slots
         self._forget(worker_slots)
         self._attempts.drop(node)
         node.losses += 1
-        if node.losses > self._run.options.retries:
-            tail = log_tail(self._events.record.log_path(node.key))
+        if node.losses > run.options.retries:
+            tail = log_tail(run.events.record.log_path(node.key))
             end = f"; the end of its log:\n{tail}" if tail else ""
             message = f"{failure.message} ({node.losses} attempts){end}"
-            self._resolver.fail(node, Failure(failure.kind, message, failure.hint or DIED))
+            run.resolver.fail(node, Failure(failure.kind, message, failure.hint or DIED))
         else:
             node.attempt.replaced = worker_slots
             self._nodes.move(node, REPLACING)
-            self._events.retried(node, failure.message)
+            run.events.retried(node, failure.message)
         self._replace(worker_slots)
 
+    def _lose_all(self, worker_slots: Collection[str], message: str) -> None:
+        for node in self._nodes.in_state(RUNNING):
+            if not node.attempt.worker_slots.isdisjoint(worker_slots):
+                self.lose(node, Failure("bug", message))
+
     def stop_overdue(self) -> None:
-        """Fail the runs whose time is up; only a new process stops what they do."""
-        for node, worker_slots, failure in overdue_runs(self._nodes, self._cluster, self._events):
+        """Fail the runs whose time is up.
+
+        A thread cannot be stopped, only its process replaced: the run's own, those of its rank group, and
+        those that work on its items, unless another run is there.
+        """
+        run, now = self._run, time.monotonic()
+        for node in self._nodes.in_state(RUNNING):
+            limit, began = node.run.time_limit, node.attempt.began
+            if run.cluster is None or limit is None or began is None or now - began < limit:
+                continue
+            others = [other for other in self._nodes.in_state(RUNNING) if other is not node]
+            taken = {worker_slot for other in others for worker_slot in other.attempt.worker_slots}
+            worker_slots = node.attempt.worker_slots | (run.cluster.helpers(node.key) - taken)
+            progress = run.events.record.stages[node.key].progress
+            done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""
             self._forget(worker_slots)
             self._attempts.drop(node)
-            self._resolver.fail(node, failure)
+            run.resolver.fail(node, overdue(limit, done))
             self._replace(worker_slots)
 
     def _replace(self, worker_slots: Collection[str]) -> None:
-        taken = self._placement.take_away(worker_slots)
-        if taken:
-            self._cluster.replace(sorted(taken))
-        for node in self._nodes.in_state(RUNNING):
-            if node.attempt.worker_slots & set(worker_slots):
-                self.lose(node, Failure("bug", "the worker that ran it was replaced"))
+        taken = self._run.placement.take_away(worker_slots)
+        if taken and self._run.cluster is not None:
+            self._run.cluster.replace(sorted(taken))
+        self._lose_all(worker_slots, "the worker that ran it was replaced")
 
     def _forget(self, worker_slots: Iterable[str]) -> None:
         """Results in these workers' memory are gone; what no file has is made again when it is needed."""
@@ -108,65 +114,43 @@ class Losses:
             elif is_lost:
                 self._results.lost(node)
 
-    def _give_up(self, worker_slot: str) -> None:
-        """At the end of a run nothing is computed again: what was lost with a worker stays lost."""
-        for node in self._run.residency.unwritten():
-            if node.resident_at == worker_slot:
-                self._attempts.forget(node)
-                self._events.interrupted(node)
-
-    def finish_writing(self) -> None:
-        """Wait until no result is being written, or the cluster is gone; what is not written then is lost."""
-        residency, cluster = self._run.residency, self._run.cluster
-        if residency.unwritten():
-            sizes = (extent.bytes for node in residency.unwritten() for extent in node.extents)
-            size = format_bytes(sum(sizes))
-            self._events.emit("note", message=f"writing {size} of results; stop again to leave them")
-        while residency.unwritten() and cluster is not None and cluster.lost() is None:
-            with suppress(queue.Empty):
-                match cluster.events.get(timeout=TICK):
-                    case Written() as event:
-                        self._results.written(self._nodes[event.key], event)
-                    case Lost() as event:
-                        self._give_up(event.worker_slot)
-            self._events.tick()
-        for node in residency.unwritten():
-            self._events.interrupted(node)
-
     def workers_are_back(self, event: Back) -> None:
         """Use replaced workers again, or do without those that will not come back."""
-        self._placement.give_back(event.worker_slots)
+        run = self._run
+        run.placement.give_back(event.worker_slots, gone=event.problem is not None)
         if event.problem is not None:
-            self._placement.drop(event.worker_slots)
-            self._events.emit("note", message=f"{', '.join(event.worker_slots)}: {event.problem}")
+            run.events.emit("note", message=f"{', '.join(event.worker_slots)}: {event.problem}")
         for node in self._nodes.in_state(REPLACING):
             node.attempt.replaced -= set(event.worker_slots)
             if not node.attempt.replaced:
                 self._nodes.move(node, WANTED)
-        if self._placement.empty:
+        if not run.placement.count:
             for node in self._nodes.in_state(WANTED, WAITING):
                 message = f"no worker is left: {event.problem}"
-                self._resolver.fail(node, Failure("bug", message, "see logs/dask.log of the run"))
+                run.resolver.fail(node, Failure("bug", message, "see logs/dask.log of the run"))
 
+    def finish_writing(self) -> None:
+        """Wait until no result is being written, or the cluster is gone; what is not written then is lost.
 
-def overdue_runs(
-    nodes: Nodes, cluster: Cluster, events: RunEvents
-) -> Iterator[tuple[Node, frozenset[str], Failure]]:
-    """Yield the runs whose time is up, the worker slots to replace for each, and what to say.
-
-    A thread cannot be stopped, only its process replaced: the run's own, those of its rank group, and those
-    that work on its items, unless another run is there.
-    """
-    now = time.monotonic()
-    for node in nodes.in_state(RUNNING):
-        limit = node.run.time_limit
-        if limit is None or node.attempt.began is None or now - node.attempt.began < limit:
-            continue
-        others = [other for other in nodes.in_state(RUNNING) if other is not node]
-        taken = {worker_slot for other in others for worker_slot in other.attempt.worker_slots}
-        progress = events.record.stages[node.key].progress
-        done = f" ({progress['done']:,} {progress['unit']} were done)" if progress else ""
-        yield node, node.attempt.worker_slots | (cluster.helpers(node.key) - taken), overdue(limit, done)
+        At the end of a run nothing is computed again: what is lost with a worker stays lost.
+        """
+        residency, cluster, events = self._run.residency, self._run.cluster, self._run.events
+        if residency.on_their_way():
+            size = format_bytes(sum(node.bytes for node in residency.on_their_way()))
+            events.emit("note", message=f"writing {size} of results; stop again to leave them")
+        while residency.on_their_way() and cluster is not None and cluster.lost() is None:
+            with suppress(queue.Empty):
+                match cluster.events.get(timeout=TICK):
+                    case Written() as event:
+                        self._results.take(event)
+                    case Lost() as event:
+                        for node in residency.on_their_way():
+                            if node.resident_at == event.worker_slot:
+                                self._attempts.forget(node)
+                                events.interrupted(node)
+            events.tick()
+        for node in residency.on_their_way():
+            events.interrupted(node)
 
 
 def refuse_without(cluster: Cluster, nodes: Nodes, events: RunEvents, cause: Exception | None = None) -> None:
@@ -179,12 +163,12 @@ def refuse_without(cluster: Cluster, nodes: Nodes, events: RunEvents, cause: Exc
             events.interrupted(node)
     kept = events.record.count("computed") + events.record.count("cached")
     raise GravelError(
-        f"{lost} in the middle of the run; {kept} of {len(nodes.by_key)} results are kept",
+        f"{lost} in the middle of the run; {kept} of {len(nodes)} results are kept",
         hint="start the cluster again, then the same command: it goes on from there",
     ) from cause
 
 
-def log_tail(path: Path, lines: int = TAIL_LINES) -> str:
+def log_tail(path: Path) -> str:
     """Return the last lines of a log, or nothing."""
     try:
         with open_file(path.parents[1], f"{path.parent.name}/{path.name}") as file:
@@ -193,4 +177,4 @@ def log_tail(path: Path, lines: int = TAIL_LINES) -> str:
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""
-    return "\n".join(text.splitlines()[-lines:])
+    return "\n".join(text.splitlines()[-TAIL_LINES:])

@@ -1,4 +1,4 @@
-"""Which backend and cluster a run uses, and how much memory it has, decided before anything starts."""
+"""What is asked of a run, and its backend, cluster and memory, which are decided before anything starts."""
 
 from __future__ import annotations
 
@@ -6,23 +6,31 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gravel.kernels.cuda.room import usable_bytes
 from gravel.kernels.settings import BadSetting, refuse_bad_settings
-from gravel.pipeline.core.errors import RequestError
+from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
 from gravel.pipeline.core.hardware import Device, core_count, find_devices, hardware
 from gravel.pipeline.core.memory import Capacity, format_bytes, host_capacity, parse_bytes
 from gravel.pipeline.plan.status import plan_extents
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.records.record import RUN
 from gravel.pipeline.workers.protocol import KINDS, is_address
 from gravel.stages.sizes import Machine
 
 if TYPE_CHECKING:
-    from gravel.pipeline.plan.model import Plan
+    from collections.abc import Mapping
+
+    from gravel.pipeline.plan.model import Plan, StageRun
+    from gravel.pipeline.progress.events import Display
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.workers.settings import Tls
+    from gravel.stages.artifact import Json
     from gravel.stages.stage import Stage
+
+RETRIES = 2
+"""How often a stage is tried again whose worker died or ran out of memory."""
 
 RESIDENT_SHARE = 0.5
 """Default share of the host memory for results that stay in memory between stages, which need the rest."""
@@ -41,6 +49,43 @@ stages use. Larger stages leave cores idle that several workers would use."""
 
 MAX_MEMORY_SHARE = 0.25
 """Share of the memory that a stage may need: if memory runs out, the run itself is what the system ends."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Everything about a run that does not change its results.
+
+    `cluster` is auto, inline, local, cuda, a scheduler's address or a scheduler file; `backend` is auto,
+    cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
+    between stages, on each host; `workers` is the number of local workers; `tls` the certificates for an
+    existing cluster that asks for them; with `trust_remote` recipes of others count whoever signed them;
+    `profile` has each stage run say what its time went into; `began` is when the process was given its one
+    command, in seconds since the epoch, if it was. `kind` is that of the run's record.
+    """
+
+    cache_root: Path
+    cluster: str = "auto"
+    backend: str = "auto"
+    host_memory: str | None = None
+    device_memory: str | None = None
+    resident_memory: str | None = None
+    workers: int | None = None
+    fail_fast: bool = False
+    retries: int = RETRIES
+    display: Display | None = None
+    tls: Tls | None = None
+    trust_remote: bool = False
+    profile: bool = False
+    began: float | None = None
+    kind: str = RUN
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the options for the run's record."""
+        recorded = (
+            *("cluster", "backend", "host_memory", "device_memory", "resident_memory", "workers"),
+            *("fail_fast", "retries", "trust_remote", "profile"),
+        )
+        return {name: getattr(self, name) for name in recorded}
 
 
 @dataclass(frozen=True)
@@ -64,24 +109,8 @@ class RunEnvironment:
 
     def machine(self, stage: Stage, threads: int | None = None) -> Machine:
         """Return what a run of the stage may plan with."""
-        backend = self.backend_of(stage)
-        return Machine(
-            backend=backend,
-            threads=threads or self.cores,
-            host_memory=self.capacity.host_bytes,
-            device_memory=self.capacity.device_bytes if backend == "cuda" else 0,
-        )
-
-    def likely_machine(self, stage: Stage) -> Machine:
-        """Return what a run of the stage may plan with if nobody else uses a GPU; asks no driver."""
-        backend = self.backend_of(stage)
-        device = usable_bytes(min((device.total_bytes for device in self.devices), default=0))
-        return Machine(
-            backend=backend,
-            threads=self.cores,
-            host_memory=self.capacity.host_bytes,
-            device_memory=device if backend == "cuda" else 0,
-        )
+        device = self.capacity.device_bytes if self.backend_of(stage) == "cuda" else 0
+        return Machine(self.backend_of(stage), threads or self.cores, self.capacity.host_bytes, device)
 
     def hardware_of(self, stage: Stage) -> str:
         """Return what the recipe of a stage that is timed says of the machine."""
@@ -202,8 +231,11 @@ def without_workers(
         ranks = run.stage.ranks(run.parameters) if run.stage.ranks is not None else 0
         if run.stage.origin is not None or run.time_limit is not None or ranks > 1:
             return environment
-    needs = plan_extents(plan, cache, environment.likely_machine)
-    most = int(environment.capacity.host_bytes * MAX_MEMORY_SHARE)
+    # As if nobody else used a GPU: how much of it is free, only its driver knows.
+    device = usable_bytes(min((device.total_bytes for device in environment.devices), default=0))
+    capacity = replace(environment.capacity, device=lambda: (device, "all of it"))
+    needs = plan_extents(plan, cache, replace(environment, capacity=capacity).machine)
+    most = int(capacity.host_bytes * MAX_MEMORY_SHARE)
     if not on_gpu:
         most = min(most, MAX_STAGE_BYTES)
     if len(needs) < len(plan.runs) or any(need.host_bytes > most for need in needs.values()):
@@ -226,3 +258,31 @@ def _one_after_the_other(plan: Plan, environment: RunEnvironment) -> bool:
                 return False
             last = key
     return True
+
+
+def refuse_larger_groups(
+    ranks: Mapping[str, int], runs: Mapping[str, StageRun], environment: RunEnvironment, workers: int | None
+) -> None:
+    """Raise WorkflowError, with file and line, for each run that needs more workers than there will be.
+
+    `ranks` says, by the key of a run, how many workers it needs at the same time, and `workers` how many a
+    command asks for. Local workers that nobody counted are as many as are needed, those of a cluster that is
+    joined later are not known, and one process runs ranks as threads.
+    """
+    on_gpus = environment.cluster == "cuda"
+    count = len(environment.devices) if on_gpus else workers if environment.cluster == "local" else None
+    if count is None:
+        return
+    there = f"this machine has {count}" if on_gpus else f"--workers starts {count}"
+    cure = "--cluster local on the CPU" if on_gpus else f"--workers {max(ranks.values(), default=0)}"
+    problems = [
+        Problem(
+            f"{key} needs {needed} {'GPUs' if on_gpus else 'workers'} at the same time, and {there}",
+            f"ask for {count} or fewer in the workflow, or run it with {cure}",
+            runs[key].location,
+        )
+        for key, needed in ranks.items()
+        if needed > count
+    ]
+    if problems:
+        raise WorkflowError(problems)

@@ -37,24 +37,23 @@ class Results:
         self._attempts = attempts
         self._records: dict[str, RecipeRecord] = {}
         self._early: dict[str, list[Readable | Written]] = {}
-        self.committer = Committer(run.cache, run.locks, self._committed)
-
-    def _committed(self, committed: Committed) -> None:
-        assert self._run.cluster is not None
-        self._run.cluster.events.put(committed)
+        self.committer = Committer(run.cache, run.locks, run.put)
 
     def computed(self, node: Node, outcome: StageOutcome) -> None:
         """Take a result."""
         run = self._run
-        problem = self._changed_files(node)
+        changed = run.resolver.changed_files(node)
         worker_slot = node.attempt.worker_slot
-        if problem is not None:
+        if changed:
             for output in outcome.prepared:
                 output.drop()
             self._attempts.drop(node)
             if outcome.behind and run.cluster is not None:
-                run.cluster.release(worker_slot or "", outcome.outputs)
-            run.resolver.fail(node, problem)
+                run.cluster.release(worker_slot, outcome.outputs)
+            names = ", ".join(map(shown, changed[:MAX_NAMED]))
+            names += f" and {len(changed) - MAX_NAMED:,} more" if len(changed) > MAX_NAMED else ""
+            message = f"{names} changed while it was read"
+            run.resolver.fail(node, Failure("stage", message, "run again when nothing writes to it"))
             return
         if node.run.keep:
             record = self._record(node, outcome)
@@ -67,23 +66,17 @@ class Results:
         run.nodes.identify(node, outcome.outputs)
         if not node.run.keep or outcome.behind:
             run.nodes.set_resident(node, worker_slot)
-            run.placement.keep_resident(node, outcome.bytes, worker_slot or "")
+            run.placement.keep_resident(node, outcome.bytes, worker_slot)
         if outcome.behind:
             run.residency.add(node)
         run.nodes.move(node, DONE)
         if run.cluster is not None and run.cluster.kind != "inline":
-            self._attempts.short.note(node.run.stage.name, outcome.seconds)
+            self._attempts.note_end(node.run.stage.name, outcome.seconds)
         run.events.finished(node, outcome)
         self._renew_readers(node)
         for event in self._early.pop(node.key, ()):
-            self.readable(node, event) if isinstance(event, Readable) else self.written(node, event)
+            self.take(event)
         self._attempts.release_unneeded()
-
-    def _record(self, node: Node, outcome: StageOutcome) -> RecipeRecord:
-        assert node.recipe is not None
-        made, recipe = self._provenance(node, outcome), node.recipe
-        node.recipe = recipe.without_parts
-        return RecipeRecord(recipe.digest, outcome.outputs, made, recipe.parts, time.time())
 
     def _renew_readers(self, node: Node) -> None:
         """A result that was lost came out different: whoever read what was lost reads again."""
@@ -96,19 +89,22 @@ class Results:
                 self._run.nodes.identify(reader, None)
                 self._run.nodes.move(reader, WAITING)
 
-    def readable(self, node: Node, event: Readable) -> None:
-        """A result that is in memory can be read from files, by other workers and for recipes."""
-        if node.is_running(event.attempt):
-            self._early.setdefault(node.key, []).append(event)
-            return
-        self._run.residency.readable(node, event.attempt, event.prepared)
-        self._run.nodes.answer(node)
+    def take(self, event: Readable | Written | Committed) -> None:
+        """Take note of what has become of a result since it was computed."""
+        node = self._run.nodes[event.key]
+        match event:
+            case Committed():
+                self._published(node, event)
+            case _ if node.is_running(event.attempt):  # it came before the end of the stage was heard of
+                self._early.setdefault(node.key, []).append(event)
+            case Written():
+                self._written(node, event)
+            case Readable():  # from files, by other workers and for recipes
+                self._run.residency.readable(node, event.attempt, event.prepared)
+                self._run.nodes.answer(node)
 
-    def written(self, node: Node, written: Written) -> None:
+    def _written(self, node: Node, written: Written) -> None:
         """A result that is in memory was written; its record follows. Or it cannot be, and stays there."""
-        if node.is_running(written.attempt):  # it came before the end of the stage was heard of
-            self._early.setdefault(node.key, []).append(written)
-            return
         if not self._run.residency.written(node, written.attempt):
             for output in written.prepared:
                 output.drop()
@@ -123,7 +119,7 @@ class Results:
                 self.committer.add(Result(node.key, record, written.prepared))
             else:
                 self._run.locks.release(record.digest)
-                self._run.residency.unrecorded[node.key] = written.failure
+                self._run.residency.unrecorded[node] = written.failure
         self._run.nodes.check_needed(node)
         self._attempts.release_unneeded()
 
@@ -147,21 +143,12 @@ class Results:
             return
         self._run.resolver.repair(artifact_id, reason, node, began)
 
-    def _changed_files(self, node: Node) -> Failure | None:
-        changed = self._run.resolver.changed_files(node)
-        if not changed:
-            return None
-        names = ", ".join(map(shown, changed[:MAX_NAMED]))
-        names += f" and {len(changed) - MAX_NAMED:,} more" if len(changed) > MAX_NAMED else ""
-        return Failure("stage", f"{names} changed while it was read", "run again when nothing writes to it")
-
-    def _provenance(self, node: Node, outcome: StageOutcome) -> dict[str, Json]:
-        """Return who made a result from what, when and where: kept beside the recipe."""
+    def _record(self, node: Node, outcome: StageOutcome) -> RecipeRecord:
+        """Return the record of a result: its recipe, and who made it from what, when and where."""
         environment, facts, workflow = self._run.environment, self._run.facts, self._run.plan.workflow
         recipe, need = node.recipe, node.attempt.need
         assert recipe is not None
-        remarks = {"remarks": list(outcome.remarks)} if outcome.remarks else {}
-        return {
+        provenance: dict[str, Json] = {
             "stage": node.run.stage.name,
             "key": node.key,
             "workflow": workflow.name,
@@ -178,17 +165,20 @@ class Results:
             "peak_host_bytes": outcome.peak_host_bytes,
             "peak_device_bytes": outcome.peak_device_bytes,
             "need": None if need is None else {"host": need.host_bytes, "device": need.device_bytes},
-            **remarks,
         }
+        if outcome.remarks:
+            provenance["remarks"] = list(outcome.remarks)
+        node.recipe = recipe.without_parts
+        return RecipeRecord(recipe.digest, outcome.outputs, provenance, recipe.parts, time.time())
 
-    def published(self, node: Node, committed: Committed) -> None:
+    def _published(self, node: Node, committed: Committed) -> None:
         """A result is in the cache, or cannot be brought there: then its stage run has failed."""
         if committed.problem is None or node.state == FAILED:
             return
         message, hint = committed.problem
         failure = Failure("disk", f"its result cannot be recorded: {message}", hint)
         if node.resident_at is not None:
-            self._run.residency.unrecorded[node.key] = failure
+            self._run.residency.unrecorded[node] = failure
         else:
             self._run.resolver.fail(node, failure)
 
@@ -203,16 +193,12 @@ class Results:
         others: list[object] = []
         while cluster is not None and not cluster.events.empty():
             event = cluster.events.get_nowait()
-            match event:
-                case Committed():
-                    self.published(self._run.nodes[event.key], event)
-                case Readable():
-                    self.readable(self._run.nodes[event.key], event)
-                case _:
-                    others.append(event)
+            if isinstance(event, Committed | Readable):
+                self.take(event)
+            else:
+                others.append(event)
         for event in others:
-            assert cluster is not None
-            cluster.events.put(event)
+            self._run.put(event)
 
     def open(self, name: str) -> Artifact:
         """Open a result; raises `NeedsResult` for one that no file has, and has it written, or made."""
@@ -237,7 +223,7 @@ class Results:
             try:
                 return self.open(name)
             except NeedsResult:
-                if time.monotonic() > limit or not self._run.residency.writes:
+                if time.monotonic() > limit or not self._run.residency.unwritten:
                     raise
             time.sleep(0.02)
             self._take_events()
@@ -248,8 +234,7 @@ class Results:
         Stage runs whose results the cache refused have failed, though they were of use until now.
         """
         self.publish_all()
-        for key, failure in self._run.residency.unrecorded.items():
-            node = self._run.nodes[key]
+        for node, failure in self._run.residency.unrecorded.items():
             if node.state == DONE:
                 self._run.resolver.fail(node, failure)
         self.committer.close()

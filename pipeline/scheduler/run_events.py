@@ -6,6 +6,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.builder import MEASURED
@@ -14,6 +15,7 @@ from gravel.pipeline.progress.events import Display, Event, Pace, QuietDisplay
 from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.store.failures import explain
+from gravel.pipeline.workers.protocol import Compiles, Progress, Reported
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.urls import hidden_in_text
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.node import Node
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.records import ArtifactRecord, RecipeRecord
-    from gravel.pipeline.workers.protocol import Failure, Reported, StageOutcome, Written
+    from gravel.pipeline.workers.protocol import Failure, StageOutcome, Written
     from gravel.stages.artifact import Json
     from gravel.stages.stage import Need
 
@@ -39,7 +41,6 @@ class RunEvents:
         self.record = record
         self._display = display
         self._write_failed = False
-        self._needs: dict[tuple[tuple[str, int], ...], dict[str, int]] = {}
         self.failures: list[tuple[str, str, str | None]] = []
         self.spans = Spans(kept=bool(record.options.get("profile")))
         """What the run itself spends its time on."""
@@ -72,12 +73,9 @@ class RunEvents:
         """Show an event. When nobody reads any more, or what they read is full, the run goes on unseen."""
         if (name := self._data_sets.get(data.get("stage", ""))) is not None:
             data["dataset"] = name
+        texts = {name: hidden_in_text(value) for name, value in data.items() if isinstance(value, str)}
         try:
-            shown = {
-                name: hidden_in_text(value) if isinstance(value, str) else value
-                for name, value in data.items()
-            }
-            self._display.handle(Event(kind, shown))
+            self._display.handle(Event(kind, data | texts))
         except OSError:
             self._display = QuietDisplay()
 
@@ -124,7 +122,8 @@ class RunEvents:
     def identified(self, node: Node) -> None:
         """A node's recipe is known."""
         stage = self._stage(node)
-        stage.recipe = None if node.recipe is None else node.recipe.digest
+        assert node.recipe is not None
+        stage.recipe = node.recipe.digest
         stage.state = "waiting" if node.run.keep else "not needed"
 
     def cached(self, node: Node, record: RecipeRecord, described: Sequence[ArtifactRecord], why: str) -> None:
@@ -133,7 +132,7 @@ class RunEvents:
         stage.state, stage.why = "cached", () if why == "cached" else (why,)
         stage.outputs = record.outputs
         stage.seconds = provenance.get("seconds")
-        stage.need = self._shared_need(provenance.get("need"))
+        stage.need = provenance.get("need")
         stage.peak_host_bytes = provenance.get("peak_host_bytes")
         stage.peak_device_bytes = provenance.get("peak_device_bytes")
         stage.bytes = sum(artifact.bytes for artifact in described)
@@ -141,30 +140,22 @@ class RunEvents:
         self.emit("stage_cached", stage=node.key, seconds=stage.seconds, bytes=stage.bytes)
         self._remarked(node, provenance.get("remarks") or ())
 
-    def _shared_need(self, need: dict[str, int] | None) -> dict[str, int] | None:
-        """Return an equal one that is in memory already: those of a study's stage runs are few."""
-        return None if need is None else self._needs.setdefault(tuple(need.items()), need)
-
     def _remarked(self, node: Node, remarks: Sequence[str]) -> None:
         """Report what a stage had to say of its result, each time that the result is used."""
         self._stage(node).remarks = tuple(remarks)
         for remark in remarks:
             self.emit("note", stage=node.key, message=f"{node.key}: {remark}")
 
-    def explain(self, node: Node) -> list[str]:
-        """Say why a node is not cached."""
-        if node.recipe is None:
-            return []
-        return list(self._history.explain(node.run, node.recipe)[0])
-
     def stated(self, key: str, need: Need) -> None:
         """What a stage run will need is known before it starts."""
         self.record.change(key).need = {"host": need.host_bytes, "device": need.device_bytes}
 
-    def wanted(self, node: Node, why: Sequence[str]) -> None:
-        """A node has to be computed."""
+    def wanted(self, node: Node, why: Sequence[str] | None) -> None:
+        """A node has to be computed; with None for the reason, because of what differs from earlier runs."""
+        if why is None and node.recipe is not None:
+            why = self._history.explain(node.run, node.recipe)[0]
         stage = self._stage(node)
-        stage.state, stage.why = "waiting", tuple(why)
+        stage.state, stage.why = "waiting", tuple(why or ())
 
     def started(self, node: Node) -> None:
         """A node runs."""
@@ -173,7 +164,7 @@ class RunEvents:
         stage.started, stage.progress, stage.error = time.time(), None, None
         need = node.attempt.need
         if need is not None:
-            stage.need = {"host": need.host_bytes, "device": need.device_bytes}
+            self.stated(node.key, need)
         self._paces[node.key] = Pace()
         self.emit(
             "stage_started",
@@ -187,8 +178,6 @@ class RunEvents:
 
     def progressed(self, progress: Reported) -> None:
         """A running node came further, or waits for a kernel."""
-        from gravel.pipeline.workers.protocol import Compiles, Progress
-
         if isinstance(progress, Compiles):
             self.emit("stage_compiles", stage=progress.key, kernel=progress.kernel)
             return
@@ -260,12 +249,30 @@ class RunEvents:
 
     def failed(self, node: Node, failure: Failure, ids: Mapping[str, tuple[str, ...]]) -> None:
         """A node has no result."""
-        message = describe(failure, node.key, self._plan, ids, self.open)
+        message = self._describe(failure, node.key, ids)
         stage = self._stage(node)
         stage.state, stage.error, stage.hint, stage.progress = "failed", message, failure.hint, None
         self.failures.append((node.key, message, failure.hint))
         self.emit("stage_failed", stage=node.key, message=message, hint=failure.hint)
         self.write()
+
+    def _describe(self, failure: Failure, key: str, ids: Mapping[str, tuple[str, ...]]) -> str:
+        """Put a failure into one message, with its file and line and the vertices that it names."""
+        line = "" if failure.line is None else f":{failure.line}"
+        text = failure.message if failure.file is None else f"{failure.file}{line}: {failure.message}"
+        if not failure.vertices:
+            return text
+        shown = failure.vertices[:SHOWN_VERTICES]
+        named = None
+        for run in self._plan.lineage(key):
+            if "VertexIds" in run.stage.outputs and run.key in ids:
+                with suppress(Exception):  # that the ids cannot be read must not hide the failure
+                    named = _file_ids(self.open(ids[run.key][run.stage.outputs.index("VertexIds")]), shown)
+                break
+        words = ", ".join(map(str, named or shown))
+        more = len(failure.vertices) - len(shown)
+        kind = "ids in the input" if named else "internal indices"
+        return f"{text} (vertices, {kind}: {words}{f' and {more} more' if more else ''})"
 
     def skipped(self, node: Node, because: str) -> None:
         """A node will not run."""
@@ -276,8 +283,7 @@ class RunEvents:
 
     def left_out(self, node: Node, what: str) -> None:
         """A node that gathers does without a data set that failed."""
-        stage = self._stage(node)
-        stage.upstream = list(node.run.upstream)
+        self._stage(node).upstream = list(node.run.upstream)
         self.emit("note", message=f"{node.key} goes on without {what}")
 
     def interrupted(self, node: Node) -> None:
@@ -305,51 +311,10 @@ def _other_run(who: Mapping[str, Json]) -> str:
     return f"another run is computing it ({name}, process {who.get('pid')} on {who.get('host')})"
 
 
-def describe(
-    failure: Failure,
-    key: str,
-    plan: Plan,
-    ids: Mapping[str, tuple[str, ...]],
-    open_artifact: Callable[[str], Any],
-) -> str:
-    """Put a failure into one message, with its file and line and the vertices that it names."""
-    place = ""
-    if failure.file is not None:
-        place = f"{failure.file}:{failure.line}: " if failure.line is not None else f"{failure.file}: "
-    text = f"{place}{failure.message}"
-    if failure.vertices:
-        shown = failure.vertices[:SHOWN_VERTICES]
-        named = _file_ids(shown, key, plan, ids, open_artifact)
-        more = len(failure.vertices) - len(shown)
-        words = ", ".join(str(vertex) for vertex in (named or shown))
-        kind = "ids in the input" if named else "internal indices"
-        text += f" (vertices, {kind}: {words}{f' and {more} more' if more else ''})"
-    return text
-
-
-def _file_ids(
-    vertices: tuple[int, ...],
-    key: str,
-    plan: Plan,
-    ids: Mapping[str, tuple[str, ...]],
-    open_artifact: Callable[[str], Any],
-) -> list[int | str] | None:
-    for run in plan.lineage(key):
-        if "VertexIds" not in run.stage.outputs or run.key not in ids:
-            continue
-        name = ids[run.key][run.stage.outputs.index("VertexIds")]
-        try:
-            artifact: Any = open_artifact(name)
-            if artifact.text is not None:
-                return [_text_of(artifact, vertex) for vertex in vertices]
-            if artifact.ids is None:
-                return [int(artifact.first) + vertex for vertex in vertices]
-            return [int(artifact.ids[vertex : vertex + 1][0]) for vertex in vertices]
-        except Exception:  # the names are a help; that they cannot be read must not hide the failure
-            return None
-    return None
-
-
-def _text_of(artifact: Any, vertex: int) -> str:
-    begin, end = (int(place) for place in artifact.offsets[vertex : vertex + 2])
-    return repr(bytes(artifact.text[begin:end]).decode())
+def _file_ids(artifact: Any, vertices: Sequence[int]) -> list[int | str]:
+    if artifact.text is not None:
+        ends = [map(int, artifact.offsets[vertex : vertex + 2]) for vertex in vertices]
+        return [repr(bytes(artifact.text[begin:end]).decode()) for begin, end in ends]
+    if artifact.ids is None:
+        return [int(artifact.first) + vertex for vertex in vertices]
+    return [int(artifact.ids[vertex : vertex + 1][0]) for vertex in vertices]

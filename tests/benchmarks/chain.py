@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gravel.pipeline.core.memory import parse_bytes
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from tests.benchmarks.disk_rate import write_rate
 from tests.pipeline.memory_stages import FILL
 from tests.pipeline.tiny_stages import plan_of, stage_run

@@ -23,7 +23,7 @@ PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli.program import progra
 IN_MEMORY = (
     sys.executable,
     "-c",
-    "from gravel.pipeline.scheduler import residency; residency.MIN_BYTES = 1; "
+    "from gravel.pipeline.scheduler import placement; placement.MIN_BYTES = 1; "
     "from gravel.pipeline.cli.program import program; program()",
 )
 """The same, where results of any size stay in memory, and are written behind the stages that read them."""

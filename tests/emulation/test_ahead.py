@@ -8,9 +8,8 @@ import pytest
 
 from gravel.pipeline.core.hardware import FAKE, Device
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler.compilation import plan_kernels
-from gravel.pipeline.scheduler.machine import decide
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.cluster_start import plan_kernels
+from gravel.pipeline.scheduler.machine import RunOptions, decide
 from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
 from gravel.stages.cupy_ahead import run as run_ahead
 from tests.emulation.whole_workflow import Asked, install, run

@@ -14,8 +14,8 @@ device_cupy.install()
 from gravel.pipeline.core.hardware import FAKE
 os.environ[FAKE] = "1x8GiB"
 from gravel.pipeline.cli import main
-from gravel.pipeline.scheduler import residency
-residency.MIN_BYTES = 1
+from gravel.pipeline.scheduler import placement
+placement.MIN_BYTES = 1
 main(["run", "workflows/quickstart.yaml", "--set", "scale=8", "--set", "sources=2", "--cache", {cache!r}])
 """
 

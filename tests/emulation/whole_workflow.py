@@ -14,9 +14,9 @@ import pytest
 from gravel.pipeline.core.hardware import FAKE
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.workflow.loader import load_workflow
 from tests.emulation import grid_kernels, strict_cupy
 
@@ -75,7 +75,7 @@ def install(patch: pytest.MonkeyPatch) -> Emulated:
     """Let whole runs think that there is a GPU; raises nothing that CuPy would not."""
     found = Emulated()
     patch.setenv(FAKE, "1x80GiB")
-    patch.setattr(residency, "MIN_BYTES", 1)
+    patch.setattr(placement, "MIN_BYTES", 1)
     # Some kernels count on the threads of a block that they are launched with.
     patch.setattr(grid_kernels, "THREADS", 512)
     patch.setattr(grid_kernels.GridKernel, "max_threads_per_block", 512)

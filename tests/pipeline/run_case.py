@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gravel.pipeline.progress.events import Display, Event
-from gravel.pipeline.scheduler.options import RunOutcome
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.store.cache import Cache
 
 

@@ -11,10 +11,10 @@ from gravel.kernels import cuda
 from gravel.kernels.compile_time import CUPY_COMPILES
 from gravel.pipeline.core.hardware import find_devices
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.scheduler.compilation import plan_kernels
+from gravel.pipeline.scheduler.cluster_start import plan_kernels
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.machine import decide
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions, decide
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.workers.results_in_memory import RESIDENT
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.cupy_ahead import OPERATIONS, PREFIX

@@ -20,9 +20,8 @@ from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
 from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.scheduler.compilation import plan_kernels
-from gravel.pipeline.scheduler.machine import decide
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.cluster_start import plan_kernels
+from gravel.pipeline.scheduler.machine import RunOptions, decide
 from gravel.pipeline.workers.preload import compile_ahead
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages import cupy_ahead

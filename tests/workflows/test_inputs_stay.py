@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import placement
 from gravel.pipeline.store.identity import identify
 from gravel.pipeline.workers import stage_run
 from gravel.stages.artifact import Artifact
@@ -37,7 +37,7 @@ def test_inputs_in_memory_are_what_they_were(
         return made
 
     monkeypatch.setattr(stage_run, "_run", watched)
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1)
     file = tmp_path / "all.yaml"
     file.write_text(all_stages_on(f"source: {{{source}}}", "degree"))
     cache = str(tmp_path / "cache")

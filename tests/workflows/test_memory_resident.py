@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.scheduler.residency import MIN_BYTES
+from gravel.pipeline.scheduler.placement import MIN_BYTES
 from tests.parameters import slow_among
 from tests.workflows.memory_runs import gravel
 

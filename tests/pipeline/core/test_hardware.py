@@ -17,7 +17,7 @@ from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.core.hardware import FAKE, Device, core_count, find_devices, hardware, machine_facts
 from gravel.pipeline.scheduler import machine
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 
 

@@ -13,7 +13,7 @@ from gravel.pipeline.cli import main
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.plugins import read_plugin
 from tests.pipeline.plugins.case import SAMPLE, WORKFLOW, edit

@@ -14,7 +14,8 @@ from gravel.pipeline.core.errors import MAX_MESSAGE, on_one_line, shown
 from gravel.pipeline.progress.events import PlainDisplay
 from gravel.pipeline.records.past_runs import read_run
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.stages.errors import StageError
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run
 

@@ -14,9 +14,9 @@ import pytest
 from gravel.pipeline.cli.run import profile_text
 from gravel.pipeline.progress.events import Display, Event
 from gravel.pipeline.records.profile import WHAT, chrome_trace, profiles, whole_run
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.workers.protocol import StageOutcome
 from gravel.pipeline.workers.stage_run import run_stage
 from tests.drills.gravel import PROGRAM, call_inside
@@ -29,7 +29,7 @@ MIB = 1 << 17
 @pytest.mark.parametrize("cluster", ["inline", "local"])
 @pytest.mark.parametrize("in_memory", [True, False])
 def test_a_profile_accounts_for_a_stage(tmp_path, monkeypatch, cluster, in_memory) -> None:
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1)
     plan = plan_of(stage_run("a", FILL, count=MIB, sleep=0.2), stage_run("b", LOOK, "a", sleep=0.1))
     memory = None if in_memory else "0"
     options = RunOptions(tmp_path, cluster=cluster, workers=1, profile=True, resident_memory=memory)

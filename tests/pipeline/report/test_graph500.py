@@ -16,7 +16,7 @@ from gravel.pipeline.cli.report import command
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.report.graph500 import INVALID
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.sections.graph500.block import mean_and_deviation, order_statistics
 

@@ -17,7 +17,8 @@ import pytest
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.leases import RecipeLocks
 from gravel.stages.stage import FileInput

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.scheduler import attempts
+from gravel.pipeline.scheduler import nodes as nodes_module
 from gravel.pipeline.scheduler import run as run_module
-from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED
+from gravel.pipeline.scheduler.node import DONE, KNOWN, WANTED, Node
 from gravel.pipeline.scheduler.nodes import Nodes
 from tests.pipeline.scheduler.test_driver import run
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
-LOOKS_AN_EDGE = 8
-"""How often a node may be looked at for each edge of the plan: its states are few."""
+MAX_GROWTH = 1.05
+"""Of the reads of nodes' attributes for each edge and node, in a plan that is three times as large."""
 
 
 def independent(size: int, **more: Any) -> list[StageRun]:
@@ -59,8 +61,22 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Nodes]:
     return found
 
 
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each attribute of a node is read, by anything."""
+    found: Counter[str] = Counter()
+
+    class Watched(Node):
+        def __getattribute__(self, name: str) -> Any:
+            found[name] += 1
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr(nodes_module, "Node", Watched)
+    return found
+
+
 @pytest.mark.parametrize("shape", SHAPES)
-def test_each_edge_is_looked_at_a_few_times(tmp_path, made, monkeypatch, shape) -> None:
+def test_each_edge_is_looked_at_a_few_times(tmp_path, made, reads, monkeypatch, shape) -> None:
     offers: list[str] = []
     begin = attempts.Attempts.begin
 
@@ -69,12 +85,16 @@ def test_each_edge_is_looked_at_a_few_times(tmp_path, made, monkeypatch, shape) 
         return begin(self, node, others)
 
     monkeypatch.setattr(attempts.Attempts, "begin", counted)
-    plan = plan_of(*shape(60))
-    run(plan, tmp_path)
-    edges = sum(len(each.upstream) for each in plan.runs.values())
-    assert made[0].visits <= LOOKS_AN_EDGE * (edges + len(plan.runs))
-    assert len(offers) <= 2 * len(plan.runs)
-    assert made[0].unfinished == 0
+    reads_an_edge = []
+    for size in (40, 120):
+        reads.clear()
+        offers.clear()
+        plan = plan_of(*shape(size))
+        run(plan, tmp_path / str(size))
+        reads_an_edge.append(reads.total() / sum(1 + len(each.upstream) for each in plan.runs.values()))
+        assert len(offers) <= 2 * len(plan.runs)
+        assert made[-1].unfinished == 0
+    assert reads_an_edge[1] <= MAX_GROWTH * reads_an_edge[0]
 
 
 def test_a_long_chain_of_results_in_memory_is_asked_for_at_once() -> None:

@@ -12,19 +12,9 @@ from gravel.pipeline.scheduler.losses import refuse_without
 from gravel.pipeline.scheduler.node import DONE, RUNNING
 
 
-class Nodes(list[Any]):
-    """Nodes that are found by their keys."""
-
-    @property
-    def by_key(self) -> dict[str, Any]:
-        return {node.key: node for node in self}
-
-
 def test_computed_and_cached_results_are_kept() -> None:
-    nodes: Any = Nodes(
-        SimpleNamespace(key=key, state=state)
-        for key, state in (("a", DONE), ("b", DONE), ("c", DONE), ("d", RUNNING))
-    )
+    states = (("a", DONE), ("b", DONE), ("c", DONE), ("d", RUNNING))
+    nodes: Any = [SimpleNamespace(key=key, state=state) for key, state in states]
     counts = {"computed": 1, "cached": 2}
     ended: list[str] = []
     events: Any = SimpleNamespace(

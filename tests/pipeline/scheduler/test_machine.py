@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.scheduler.machine import decide
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions, decide
 
 
 @pytest.mark.parametrize("mask", ["", "7", None])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.core.memory import HOST_MEMORY
-from gravel.pipeline.scheduler.node import NONE_YET, Attempt
+from gravel.pipeline.scheduler.node import Attempt
 from gravel.pipeline.scheduler.placement import Placement
 from gravel.pipeline.workers.protocol import WorkerSlot
 from gravel.stages.stage import Need
@@ -33,7 +33,7 @@ def placer(workers: int, *, backend: str = "cpu", host: int = 64 * GIB, cluster:
 def node(*, timed: bool = True) -> Any:
     stage = SimpleNamespace(ranks=None, is_timed=lambda parameters: parameters.timed)
     run = SimpleNamespace(stage=stage, parameters=SimpleNamespace(timed=timed))
-    return SimpleNamespace(run=run, sources=(), parameters=None, attempt=NONE_YET)
+    return SimpleNamespace(run=run, sources=(), parameters=None, attempt=Attempt(0))
 
 
 def flexible(**more: Any) -> Need:

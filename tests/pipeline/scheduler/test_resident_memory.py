@@ -10,7 +10,8 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.status import plan_extents, resident_inputs
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.stages.stage import Machine
 from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run

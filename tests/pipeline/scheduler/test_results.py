@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.scheduler import compilation
+from gravel.pipeline.scheduler import cluster_start
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
-from gravel.pipeline.scheduler.ready_queue import ReadyQueue
-from gravel.pipeline.scheduler.residency import Residency
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.node import RUNNING, Attempt, Node, ReadyQueue
+from gravel.pipeline.scheduler.placement import Residency
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.workers.protocol import Lost
@@ -27,8 +27,9 @@ def test_to_publish_leaves_all_other_events_for_later() -> None:
         events.put(event)
     published: list[tuple[str, object]] = []
     results: Any = object.__new__(Results)
-    results._run = SimpleNamespace(cluster=SimpleNamespace(events=events), nodes={"a": "node a"})
-    results.published = lambda node, event: published.append((node, event))
+    cluster = SimpleNamespace(events=events)
+    results._run = SimpleNamespace(cluster=cluster, put=events.put, nodes={"a": "node a"})
+    results._published = lambda node, event: published.append((node, event))
     results.committer = SimpleNamespace(flush=lambda: None)
     results.publish_all()
     assert published == [("node a", Committed("a"))]
@@ -37,11 +38,13 @@ def test_to_publish_leaves_all_other_events_for_later() -> None:
 
 
 def test_a_result_that_was_made_again_is_the_youngest_in_memory() -> None:
-    def node(key: str) -> Any:
-        run = SimpleNamespace(keep=True)
-        return SimpleNamespace(key=key, run=run, attempt=SimpleNamespace(number=1), consumers=(), sources=())
+    def node(key: str) -> Node:
+        return Node(stage_run(key, MAKE), 0, RUNNING, attempt=Attempt(1))
 
-    residency, first, second, reader = Residency(1 << 30, 1 << 30, is_local=True), *map(node, "abr")
+    environment: Any = SimpleNamespace(
+        resident_bytes=1 << 30, capacity=SimpleNamespace(host_bytes=1 << 30), cluster="local"
+    )
+    residency, first, second, reader = Residency(environment), *map(node, "abr")
     for each in (first, second, first):
         residency.add(each)
         assert residency.written(each, 1)
@@ -64,7 +67,7 @@ def test_a_run_that_is_interrupted_while_it_looks_up_says_so_of_every_stage(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gravel.pipeline.scheduler.resolver.Resolver.resolve_ready", interrupt)
+    monkeypatch.setattr("gravel.pipeline.scheduler.run.Resolver.resolve_ready", interrupt)
     plan = plan_of(stage_run("a", MAKE), stage_run("b", ADD, "a"))
     outcome = execute(plan, RunOptions(cache_root=tmp_path, cluster="inline", backend="cpu"))
     assert outcome.state == "interrupted"
@@ -76,8 +79,8 @@ def test_the_folder_of_compiled_kernels_is_marked_and_closed(monkeypatch: pytest
     folder = SimpleNamespace(
         write=lambda name, text: done.append((name, text)), close=lambda: done.append("closed")
     )
-    monkeypatch.setattr(compilation, "_folder", lambda: folder)
-    compiling: Any = object.__new__(compilation.Compiling)
+    monkeypatch.setattr(cluster_start, "_folder", lambda: folder)
+    compiling: Any = object.__new__(cluster_start.Compiling)
     compiling._mark, compiling._keys = "searches-1", ("a", "b")
     compiling.process = SimpleNamespace(poll=lambda: 0)
     compiling.close(lambda key: key == "a")

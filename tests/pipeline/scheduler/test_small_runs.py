@@ -17,10 +17,9 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.hardware import FAKE, Device
 from gravel.pipeline.core.memory import refuse_what_cannot_fit
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.machine import MAX_GPU_RUNS, MAX_RUNS, decide, without_workers
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import MAX_GPU_RUNS, MAX_RUNS, RunOptions, decide, without_workers
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.workers.results_in_memory import RESIDENT
 from gravel.pipeline.workflow.loader import load_workflow
@@ -151,7 +150,7 @@ class OutOfMemoryError(MemoryError):
 def test_a_gpu_that_is_full_is_emptied_and_tried_again(tmp_path, monkeypatch, times) -> None:
     """Results and arrays that this process keeps are let go first, as they go with a worker."""
     monkeypatch.setenv(FAKE, "1x4GiB")
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1)
     pinned: list[int] = []
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(4 << 30, 4 << 30, pinned))
     host = numpy.zeros(8)

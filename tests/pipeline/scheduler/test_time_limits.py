@@ -18,7 +18,7 @@ from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.workers.inline_cluster import TimeIsUp, run_within
 from gravel.pipeline.workflow.loader import load_workflow
 from tests.pipeline.run_case import states

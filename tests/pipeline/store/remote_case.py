@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.location import find_cache
 from gravel.stages.artifact import Artifact

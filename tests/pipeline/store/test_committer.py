@@ -17,7 +17,8 @@ import pytest
 
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
@@ -222,8 +223,9 @@ def test_what_else_happened_while_all_is_published_is_handled_after_it() -> None
     handled: list[object] = []
     results = Results.__new__(Results)
     results.committer = SimpleNamespace(flush=lambda: handled.append("flushed"))  # type: ignore[assignment]
-    results.published = lambda node, committed: handled.append(committed)  # type: ignore[method-assign]
-    results._run = SimpleNamespace(cluster=SimpleNamespace(events=events), nodes={"a": None, "b": None})  # type: ignore[assignment]
+    results._published = lambda node, committed: handled.append(committed)  # type: ignore[method-assign]
+    cluster = SimpleNamespace(events=events)
+    results._run = SimpleNamespace(cluster=cluster, put=events.put, nodes={"a": None, "b": None})  # type: ignore[assignment]
     results.publish_all()
     assert handled == ["flushed", Committed("a"), Committed("b")]
     assert [events.get_nowait() for _ in range(events.qsize())] == ["first", "second", "third"]

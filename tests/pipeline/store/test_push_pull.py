@@ -14,7 +14,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.gc.collection import collect
 from gravel.pipeline.records.past_runs import list_runs
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.objects import Bucket, Folder, RemoteError
 from gravel.pipeline.store.records import ArtifactRecord

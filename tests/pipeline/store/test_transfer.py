@@ -10,7 +10,7 @@ import pytest
 
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.objects import Bucket
 from tests.pipeline.samples import equal, graph, provenance, recipe

@@ -20,7 +20,8 @@ from gravel.pipeline.core.hardware import FAKE, fake_devices, rotation
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.workers.existing_cluster import connect
 from gravel.pipeline.workers.local_cluster import local_worker_count
 from tests.drills.gravel import wait_until_gone
@@ -209,7 +210,7 @@ def test_a_malformed_address_is_said_at_once(tmp_path: Path, where: str, message
 SLOW = """
 import sys
 from pathlib import Path
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.progress.events import PlainDisplay
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run

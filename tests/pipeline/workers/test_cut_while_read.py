@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from tests.pipeline.memory_stages import FILL, LOOK
 from tests.pipeline.run_case import searches, whole
 from tests.pipeline.tiny_stages import count, plan_of, stage_run

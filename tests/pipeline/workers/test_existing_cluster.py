@@ -22,7 +22,8 @@ from gravel.pipeline.core.hardware import FAKE
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.workers.existing_cluster import connect, refuse_other_versions
 from gravel.pipeline.workers.settings import Tls, security, tls_of
 from tests import forked

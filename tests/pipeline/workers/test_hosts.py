@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.cache import Cache
 from tests.pipeline.memory_stages import FILL, LOOK
 from tests.pipeline.run_case import searches
@@ -47,7 +47,7 @@ def test_a_result_is_read_on_each_host(
     hosts: DaskProcesses, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the one that made it from memory, on the other from its files."""
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1)
     plan = plan_of(
         stage_run("a", FILL, count=2 * MIB),
         *(stage_run(f"l{place}", LOOK, "a", value=place, sleep=0.5) for place in range(6)),

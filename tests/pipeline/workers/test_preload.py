@@ -17,8 +17,7 @@ from gravel.pipeline.core.memory import Capacity
 from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.scheduler import cluster_start
 from gravel.pipeline.scheduler.cluster_start import LoadingHere
-from gravel.pipeline.scheduler.machine import RunEnvironment, decide
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunEnvironment, RunOptions, decide
 from gravel.pipeline.workers.preload import load
 from tests.pipeline.cli_case import python
 from tests.pipeline.tiny_stages import MAKE, plan_of, stage_run

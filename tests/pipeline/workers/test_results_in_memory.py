@@ -14,9 +14,10 @@ import numpy
 import pytest
 
 from gravel.pipeline.plan.model import Plan
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions, RunOutcome
+from gravel.pipeline.scheduler.machine import RunOptions
+from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.writer import ArtifactWriter
@@ -35,7 +36,7 @@ MIB = 1 << 17
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1)
 
 
 def run(plan: Plan, root: Path, cluster: str = "inline", **options: Any) -> RunOutcome:
@@ -151,7 +152,7 @@ def test_a_full_disk_is_reported_when_all_that_can_be_is_computed(
     assert [stages[key]["state"] for key in "abc"] == ["failed", "computed", "computed"]
     assert "disk" in stages["a"]["error"]
     monkeypatch.undo()
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1)
     whole(tmp_path)
     again = run(plan, tmp_path)
     assert states(again) == {"a": "computed", "b": "cached", "c": "cached"}
@@ -192,7 +193,7 @@ def test_the_oldest_results_leave_memory_first(tmp_path: Path, monkeypatch: pyte
 
 
 def test_memory_that_is_short_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(residency, "available_bytes", lambda: 2 << 20)
+    monkeypatch.setattr(placement, "available_bytes", lambda: 2 << 20)
     plan = plan_of(stage_run("a", FILL, count=MIB, need=3 << 20), stage_run("b", LOOK, "a"))
     outcome = run(plan, tmp_path)
     assert searches(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
@@ -217,7 +218,7 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """b has read the first result of a, which dies with its worker; the chain must be one of the second."""
-    monkeypatch.setattr(residency, "MIN_BYTES", 1000)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1000)
     plan = plan_of(
         stage_run("a", FILL, count=64 * MIB, random=True),
         stage_run("b", FILL, "a", count=3, value=2, marks=str(tmp_path / "marks")),

@@ -16,9 +16,9 @@ import numpy
 import pytest
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.scheduler import residency
+from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store import sink
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.identity import identify
@@ -110,7 +110,7 @@ def test_only_the_measurement_itself_has_the_machine_alone(
         pauses["kept"] = services.write_behind._pauses
         return keep(task, artifacts, services, *rest)
 
-    monkeypatch.setattr(residency, "MIN_BYTES", 1)
+    monkeypatch.setattr(placement, "MIN_BYTES", 1)
     monkeypatch.setattr(running, "_keep_in_memory", noted)
     timed = replace(memory_stages.FILL, name="timed", run=measure, measures=True)
     plan = plan_of(stage_run("a", timed, count=1 << 17))

@@ -15,7 +15,7 @@ from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.recipes import RecipeMaker
 from gravel.pipeline.plan.status import plan_status
 from gravel.pipeline.scheduler.execution import execute
-from gravel.pipeline.scheduler.options import RunOptions
+from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.artifacts import Measurement, VertexIds
 from gravel.stages.stage import Extent, Need, Parameters, Stage

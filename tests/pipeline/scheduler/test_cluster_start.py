@@ -11,7 +11,7 @@ import pytest
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.plan.status import plan_extents
-from gravel.pipeline.scheduler.compilation import compile_ahead, search_job
+from gravel.pipeline.scheduler.cluster_start import compile_ahead, search_job
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.stages.sizes import Machine, Need
 

@@ -10,7 +10,7 @@ import pytest
 
 from gravel.pipeline.scheduler.node import DONE, FAILED, RUNNING, SKIPPED, WAITING, WANTED
 from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.scheduler.resolver import MAX_DAMAGES, Resolver
+from gravel.pipeline.scheduler.run import MAX_DAMAGES, Resolver
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 DAMAGED = "d" * 64
