@@ -113,8 +113,8 @@ def test_one_worker_per_pretended_gpu(tmp_path: Path, monkeypatch: pytest.Monkey
     root = tmp_path / "cache"
     plan = plan_of(
         stage_run("a", MAKE, value=1),
-        stage_run("left", DEVICES, "a", value=2, sleep=0.8, device=3 << 30),
-        stage_run("right", DEVICES, "a", value=3, sleep=0.8, device=3 << 30),
+        stage_run("left", DEVICES, "a", value=2, sleep=2.0, device=3 << 30),
+        stage_run("right", DEVICES, "a", value=3, sleep=2.0, device=3 << 30),
     )
     outcome = execute(plan, RunOptions(cache_root=root))
     assert states(outcome) == {"a": "computed", "left": "computed", "right": "computed"}
