@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from gravel.stages import charts
+from gravel.stages.artifacts import Measurement
 
 Made = dict[str, Any]
 """A table or a figure."""
+
+Runs = Sequence[tuple[str, Measurement]]
+"""Measurements with their labels."""
 
 
 class Place(TypedDict, total=False):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.placement.plan import DoesNotFit, Limits, Sizes
 from gravel.kernels.sssp.cuda.memory import device_bytes, ordered_bytes
 from gravel.stages.artifacts import CompressedGraph, Graph
-from gravel.stages.compressing.weights import unpacked_weights
+from gravel.stages.compressing.decoding import unpacked_weights
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.placing import (
