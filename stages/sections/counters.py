@@ -269,16 +269,9 @@ def _kernels(members: Members) -> list[Made]:
         for kernel in one.kernels:
             values = kernel["values"]
             time = values[DURATION]
-            rows.append(
-                [
-                    label,
-                    kernel["name"],
-                    kernel["launches"],
-                    None if time is None else time / 1e6,
-                    *(_mega(values[name]) for name in (DRAM_READ, DRAM_WRITTEN, INSTRUCTIONS)),
-                    values[L2_HIT_RATE],
-                ]
-            )
+            facts = (label, kernel["name"], kernel["launches"], None if time is None else time / 1e6)
+            millions = [_mega(values[name]) for name in (DRAM_READ, DRAM_WRITTEN, INSTRUCTIONS)]
+            rows.append([*facts, *millions, values[L2_HIT_RATE]])
     if not rows:
         return []
     return [

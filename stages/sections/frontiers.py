@@ -81,12 +81,11 @@ MAX_FRONTIERS = 6
 """Frontier plots drawn at most, so that a study of hundreds of experiments stays a page."""
 
 
-def frontier_sections(searched: Runs, studies: Sequence[Study]) -> list[Made]:
+def frontier_sections(searched: Runs, studies: Sequence[Study]) -> list[Made | None]:
     """Make the picture of gathered arcs, those of frontiers on one graph, and the table of long searches."""
     few = _unlike(searched)[:MAX_FRONTIERS]
     drawn = [frontier_figure(label, one) for label, one in few] if len(studies) < 2 else []
-    made = [expansion_panels(studies), *drawn, long_frontiers(few)]
-    return [each for each in made if each is not None]
+    return [expansion_panels(studies), *drawn, long_frontiers(few)]
 
 
 def _unlike(members: Runs) -> list[tuple[str, Measurement]]:

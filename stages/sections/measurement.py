@@ -12,19 +12,18 @@ from gravel.stages.sections.section import Made, Runs, Section, table
 from gravel.stages.sections.studies import is_batched
 
 
-def measurement_sections(measured: Runs) -> list[Made]:
+def measurement_sections(measured: Runs) -> list[Made | None]:
     """Make the table of all measurements and that of what ran.
 
     Searches that ran together stand in a table of their own, since their rates compare with each other alone.
     """
     batched = [(label, one) for label, one in measured if is_batched(one)]
     single = [(label, one) for label, one in measured if not is_batched(one)]
-    made = [
+    return [
         _table(single) if single else None,
         ran_table(single),
         batches_table(batched) if batched else None,
     ]
-    return [each for each in made if each is not None]
 
 
 def _row(label: str, one: Measurement) -> list[Any]:

@@ -19,14 +19,13 @@ MAX_PANELS = 24
 TIMES = "Times are medians over the searches of a cell, without mapping labels back."
 
 
-def order_sections(cells: Sequence[Cell]) -> list[Made]:
+def order_sections(cells: Sequence[Cell]) -> list[Made | None]:
     """Make tables 1 to 3 and the table of what is best for each algorithm, and draw all times."""
     # Searches in a paper's way stand in its own tables.
     if any(cell.one.asked.get("paper") for cell in cells):
         return []
     swept = [cell for cell in cells if not cell.advised]
-    made = [_plain_and_packed(swept), _in_detail(swept), _by_order(swept), _best(swept), _times(swept)]
-    return [section for section in made if section is not None]
+    return [_plain_and_packed(swept), _in_detail(swept), _by_order(swept), _best(swept), _times(swept)]
 
 
 def _places(cells: Sequence[Cell]) -> list[tuple[tuple[str, str, str], list[Cell]]]:
@@ -89,20 +88,10 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         best = min(packed, key=lambda cell: cell.milliseconds)
         size = None if best.rows is None else best.rows.get("stream_bytes")
         link = best.link_bytes
-        rows.append(
-            [
-                graph,
-                placement,
-                _named(algorithm),
-                best.layout,
-                best.searched,
-                best.milliseconds,
-                None if size is None else size / 1e6,
-                None if link is None else link / 1e6,
-                None if link is None else link / best.milliseconds / 1e6,
-                best.verified,
-            ]
-        )
+        facts = (graph, placement, _named(algorithm), best.layout, best.searched, best.milliseconds)
+        figures = (None if size is None else size / 1e6, None if link is None else link / 1e6)
+        speed = None if link is None else link / best.milliseconds / 1e6
+        rows.append([*facts, *figures, speed, best.verified])
     if not rows:
         return None
     return table(
@@ -153,22 +142,10 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
             continue
         best = min(group, key=lambda cell: cell.milliseconds)
         plain = _first(group, PLAIN)
-        rows.append(
-            [
-                graph,
-                placement,
-                _named(algorithm),
-                best.order,
-                best.layout,
-                best.milliseconds,
-                best.bits,
-                None if plain is None else plain.milliseconds / best.milliseconds,
-                len(group),
-                max(cell.milliseconds for cell in group) / best.milliseconds,
-                _standing(best, group),
-                _verified(group),
-            ]
-        )
+        facts = (graph, placement, _named(algorithm), best.order, best.layout, best.milliseconds, best.bits)
+        figures = (None if plain is None else plain.milliseconds / best.milliseconds, len(group))
+        others = (max(cell.milliseconds for cell in group) / best.milliseconds, _standing(best, group))
+        rows.append([*facts, *figures, *others, _verified(group)])
     if not rows:
         return None
     return table(

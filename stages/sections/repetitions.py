@@ -124,18 +124,10 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
             time = _time(one)
             by_edge = rates(one.searches, "edges")
             searches = [search["milliseconds"] for search in one.searches]
-            rows.append(
-                [
-                    label,
-                    number,
-                    time,
-                    100 * (time / middle - 1) if time is not None and middle else None,
-                    min(searches) if searches else None,
-                    max(searches) if searches else None,
-                    harmonic_mean(by_edge) if by_edge else None,
-                    one.prepare_milliseconds,
-                ]
-            )
+            facts = (label, number, time, 100 * (time / middle - 1) if time is not None and middle else None)
+            figures = (min(searches) if searches else None, max(searches) if searches else None)
+            rate = harmonic_mean(by_edge) if by_edge else None
+            rows.append([*facts, *figures, rate, one.prepare_milliseconds])
     return table(
         "Every repetition",
         "The time of a repetition is the median over its searches.",

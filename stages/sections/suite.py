@@ -24,18 +24,17 @@ MAX_DOTS = 200
 """Rows of all graphs together in one picture; of many strategies fewer graphs are drawn."""
 
 
-def suite_sections(studies: Sequence[Study]) -> list[Made]:
+def suite_sections(studies: Sequence[Study]) -> list[Made | None]:
     """Make the tables and the picture of several graphs, or of several ways of searching one."""
     several = any(len(study.members) > 1 for study in studies)
     suite = len(studies) > 1
-    made = [
+    return [
         graphs_table(studies) if suite else None,
         comparison_panels(studies) if suite and several else None,
         comparison_table(studies) if several else None,
         rates_table(studies) if several else None,
         auto_table(studies),
     ]
-    return [each for each in made if each is not None]
 
 
 def graphs_table(studies: Sequence[Study]) -> Made:
