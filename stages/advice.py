@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ByteSize, Field
+from pydantic_core import PydanticKnownError, core_schema
 
 from gravel.kernels.layouts.registry import layouts
-from gravel.stages.layout_names import LayoutName
 from gravel.stages.stage import Parameters
 
 if TYPE_CHECKING:
     from gravel.kernels.advice.decide import Advice
     from gravel.kernels.advice.model import Workload
+
+
+@dataclass(frozen=True)
+class LayoutName:
+    """Annotates a text that names a layout, or `auto`."""
+
+    def choices(self) -> tuple[str, ...]:
+        """Return what may be named."""
+        return (*layouts(), "auto")
+
+    def _checked(self, given: Any) -> str:
+        choices = self.choices()
+        if not isinstance(given, str) or given not in choices:
+            quoted = [repr(choice) for choice in choices]
+            expected = f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+            raise PydanticKnownError("literal_error", {"expected": expected})
+        return given
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Check a value against the layouts of that moment."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """List the layouts as a literal would."""
+        return {"enum": list(self.choices()), "type": "string"}
+
 
 BYTES_PER_VERTEX = 48
 """Of the whole graph while it is sampled: marks, a queue, degrees, an order by them, levels of a search and

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from gravel.kernels.layouts.registry import layout_of
-from gravel.stages.advice import AdviceParameters, is_measured, recorded, told
+from gravel.stages.advice import AdviceParameters, LayoutName, is_measured, recorded, told
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
+from gravel.stages.compressing.decoding import packed_weights
 from gravel.stages.compressing.memory import EncodingSizes, layouts_of
-from gravel.stages.compressing.weights import packed_weights
 from gravel.stages.compressing.writing import ARCS_AT_ONCE
 from gravel.stages.device_rows import refusal
-from gravel.stages.layout_names import LayoutName
 from gravel.stages.presets import filled
 from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
@@ -40,7 +39,7 @@ class CompressParameters(Parameters):
     """How rows are written."""
 
     paper: str | None = None
-    """Use the settings of a paper that docs/strategies.md lists. Other parameters must not contradict them."""
+    """Use the settings of a paper of docs/strategies.md. Other parameters must not contradict them."""
     codec: Annotated[str, LayoutName()] = "varint"
     """`varint` packs gaps between sorted neighbours into 7-bit groups. `blocks`, for GPUs, packs 256
     neighbours at a time as short gaps or as high and low parts. The size of `elias_fano` does not depend on
@@ -194,7 +193,7 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
         return None
     from gravel.kernels.advice.decide import advise_layout
     from gravel.kernels.arrays import on_host
-    from gravel.stages.compressing.reading import Parts
+    from gravel.stages.compressing.decoding import Parts
     from gravel.stages.errors import StageError
 
     if isinstance(stored, Partition):
@@ -301,12 +300,7 @@ def _estimate(
     note = ""
     if machine.backend == "cuda" and packed and not sizes.stated(machine.device_memory):
         note = f"on the CPU: {refusal('compress', sizes.range_bytes(), machine.device_memory)}"
-    return Need(
-        host_bytes=on_host,
-        device_bytes=on_device,
-        note=note,
-        outputs=(output,),
-    )
+    return Need(host_bytes=on_host, device_bytes=on_device, note=note, outputs=(output,))
 
 
 STAGE = Stage(

@@ -68,7 +68,7 @@ STAGE = Stage(
     about="Reads hardware counters of searches with ncu: DRAM bytes, instructions, L2 hits, link bytes.",
     parameters=CountersParameters,
     inputs={
-        "input": Slot(kinds=("Graph", "Ordering", "CompressedGraph"), about="the graph that is searched"),
+        "input": Slot(kinds=("Graph", "Ordering", "CompressedGraph"), about="the graph that is searched")
     },
     outputs=("Counters",),
     run=counters,

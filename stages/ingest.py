@@ -173,7 +173,7 @@ def _numbered(
     context: Context, header: Header, chunks: Iterator[Chunk], reading: Reading, memory: int
 ) -> tuple[EdgeList, VertexIds]:
     if header.texts:
-        from gravel.stages.vertex_ids.text_edges import numbered_texts
+        from gravel.stages.vertex_ids.edges import numbered_texts
 
         return numbered_texts(context, header, chunks, reading, memory)
     device = getattr(reading, "device", None)

@@ -97,9 +97,7 @@ class IngestParameters(Parameters):
     skip_broken: bool = False
     """Whether to leave out those of `files` that cannot be read, or are not of the kind that most are of."""
     format: Annotated[
-        str,
-        BeforeValidator(_format_name),
-        WithJsonSchema({"type": "string", "enum": ["auto", *FORMATS]}),
+        str, BeforeValidator(_format_name), WithJsonSchema({"type": "string", "enum": ["auto", *FORMATS]})
     ] = "auto"
     """The file's format, or `auto` to find it from name and content."""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None

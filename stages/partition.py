@@ -48,7 +48,7 @@ class PartitionParameters(Parameters):
     """Over how many ranks, and which vertices every rank knows."""
 
     paper: str | None = None
-    """Use the settings of a paper that docs/strategies.md lists. Other parameters must not contradict them."""
+    """Use the settings of a paper of docs/strategies.md. Other parameters must not contradict them."""
     ranks: int = Field(default=1, ge=1, le=65536)
     """Ranks (one GPU or worker each) that share the graph."""
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"

@@ -107,7 +107,7 @@ def paths(
 
     from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Paths
-    from gravel.stages.compressing.weights import unpacked_weights
+    from gravel.stages.compressing.decoding import unpacked_weights
     from gravel.stages.pairs import find_between, prepare_pairs
     from gravel.stages.traversal.opening import read_graph
 

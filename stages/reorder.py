@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
-from gravel.stages.advice import (
-    BYTES_PER_VERTEX,
-    OrderAdviceParameters,
-    is_measured,
-    recorded,
-    told,
-)
+from gravel.stages.advice import BYTES_PER_VERTEX, OrderAdviceParameters, is_measured, recorded, told
 from gravel.stages.artifacts import Graph, Ordering
 from gravel.stages.errors import StageError
 from gravel.stages.ordering.placing import (

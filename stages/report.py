@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
 
 
-SECTION_BYTES = 36 << 20
-"""Measured: 9 MiB of sections and what they import, and 25 MiB of Numba, which another thread may import
+SECTION_BYTES = 38 << 20
+"""Measured: 11 MiB of sections and what they import, and 25 MiB of Numba, which another thread may import
 meanwhile."""
 
 INPUT_BYTES = 96 << 10

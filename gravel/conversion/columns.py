@@ -102,7 +102,7 @@ def _encoded(columns: list[Any], machine: Machine | None) -> Edges:
     if columns[0].type != columns[1].type:
         columns = _of_one_type(columns)
     if machine is not None and machine.backend == "cuda" and len(columns[0]) >= LEAST_ON_DEVICE:
-        from gravel.stages.vertex_ids.text_device import encode_on_device
+        from gravel.stages.vertex_ids.on_device import encode_on_device
 
         found = encode_on_device(columns, machine.device_memory)
         if found is not None:

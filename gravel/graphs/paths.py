@@ -13,7 +13,7 @@ from gravel.graphs.stage_calls import called
 from gravel.kernels.arrays import on_host
 from gravel.memory import free_host_bytes, refuse_need
 from gravel.results.searches import Paths, ShortestPaths
-from gravel.stages.compressing.weights import unpacked_weights
+from gravel.stages.compressing.decoding import unpacked_weights
 
 if TYPE_CHECKING:
     from gravel.conversion.ids import Ids

@@ -138,8 +138,8 @@ def reordered(rows: PlacedRows, method: str, seed: int) -> PlacedRows:
 
 def compressed(rows: PlacedRows, layout: str) -> PlacedRows:
     """Encode the rows in a layout."""
+    from gravel.stages.advice import LayoutName
     from gravel.stages.compress import STAGE, CompressParameters
-    from gravel.stages.layout_names import LayoutName
 
     if isinstance(rows.stored, CompressedGraph):
         raise ValueError(f"the graph is compressed already, as {rows.stored.codec}")

@@ -18,8 +18,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.record import DONE
 from gravel.stages.artifact import Json
 from gravel.stages.graph500_parameters import EDGE_FACTOR, KEYS
-from gravel.stages.sections.graph500 import told_rules
-from gravel.stages.sections.graph500.block import UNKNOWN, Run, fields, lines, run_of
+from gravel.stages.sections.graph500 import UNKNOWN, Run, fields, lines, run_of, told_rules
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache

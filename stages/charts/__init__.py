@@ -4,9 +4,13 @@ A chart has panels, each of one of three kinds: curves over numbers, rows of nam
 It says what is shown, never how many pixels or inches it takes: that is a drawer's.
 """
 
+from gravel.stages.charts.figure import MAX_POINTS as MAX_POINTS
+from gravel.stages.charts.figure import MAX_SINGLE_LEVELS as MAX_SINGLE_LEVELS
+from gravel.stages.charts.figure import bands as bands
 from gravel.stages.charts.figure import figure as figure
-from gravel.stages.charts.grids import map_panel as map_panel
-from gravel.stages.charts.grids import shade_digits as shade_digits
+from gravel.stages.charts.figure import map_panel as map_panel
+from gravel.stages.charts.figure import shade_digits as shade_digits
+from gravel.stages.charts.figure import thinned as thinned
 from gravel.stages.charts.model import COLORS as COLORS
 from gravel.stages.charts.model import Axis as Axis
 from gravel.stages.charts.model import Cells as Cells
@@ -18,7 +22,3 @@ from gravel.stages.charts.model import Rows as Rows
 from gravel.stages.charts.model import RowSeries as RowSeries
 from gravel.stages.charts.model import Rule as Rule
 from gravel.stages.charts.model import Span as Span
-from gravel.stages.charts.points import MAX_POINTS as MAX_POINTS
-from gravel.stages.charts.points import MAX_SINGLE_LEVELS as MAX_SINGLE_LEVELS
-from gravel.stages.charts.points import bands as bands
-from gravel.stages.charts.points import thinned as thinned

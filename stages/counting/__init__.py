@@ -11,9 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.counting.metrics import METRICS, added, by_kernel
+from gravel.kernels.arrays import on_host
+from gravel.stages.counting.metrics import METRICS, UnreadableTable, added, by_kernel, read_table
 from gravel.stages.counting.stored import ASKED, FOUND, GRAPH, write_stored
-from gravel.stages.counting.table import UnreadableTable, read_table
 from gravel.stages.counting.tool import (
     NAME,
     OPTIONS,
@@ -27,11 +27,49 @@ from gravel.stages.counting.tool import (
     version_of,
 )
 from gravel.stages.errors import StageError
+from gravel.stages.traversal.encoded import columns_on_host
+from gravel.stages.traversal.records import add_statistics
 
 if TYPE_CHECKING:
+    from gravel.kernels.bfs import Search
     from gravel.stages.artifacts import CompressedGraph, Counters, Graph, Measurement
     from gravel.stages.context import Context
     from gravel.stages.counting.parameters import CountersParameters
+    from gravel.stages.traversal.graph import SearchedGraph
+
+BOTTOM_UP = "arcs of bottom-up levels are counted: of each unvisited vertex up to the first in the frontier"
+
+
+def add_gathered(
+    graph: SearchedGraph, search: Search, starts: Sequence[int], records: Sequence[dict[str, Any]]
+) -> list[str]:
+    """Search once more from every start, and add `expanded`, the arcs that were read; returns notes.
+
+    Where a search with statistics does not count arcs, those of levels that were searched bottom-up follow
+    from the distances. They stay unknown in a search that gives none.
+    """
+    notes = add_statistics(graph, search, starts, records, None)
+    pulled = [
+        (start, record)
+        for start, record in zip(starts, records, strict=True)
+        if "expanded" not in record and record["levels"]["pulled"]
+    ]
+    if not pulled:
+        return []
+    from gravel.kernels.pulled import pulled_arcs
+
+    offsets, columns = on_host(graph.row_offsets), columns_on_host(graph)
+    for start, record in pulled:
+        distance = on_host(search.run(start).distance)
+        if distance is None:
+            return notes
+        levels = record["levels"]
+        levels["expanded"] = list(levels["arcs"])
+        for level in levels["pulled"]:
+            levels["expanded"][level] = int(pulled_arcs(distance, offsets, columns, level))
+        record["expanded"] = sum(levels["expanded"])
+    return [BOTTOM_UP]
+
 
 ON_CPU = "the searches ran on the CPU, whose counters are not read"
 NOT_ASKED = "no tool was asked for (`tool: none`)"
@@ -89,7 +127,7 @@ def _searched(
     from dataclasses import replace
 
     from gravel.stages.context import PlainContext
-    from gravel.stages.counting.gathered import add_gathered
+    from gravel.stages.counting import add_gathered
     from gravel.stages.traversal.bfs import prepare_search, search_all
     from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.traversal.placing import batch_of

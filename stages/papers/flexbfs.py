@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gravel.stages.presets import Preset, Setting
 from gravel.stages.sections.ranking import Entrant, differ
-from gravel.stages.sections.section import Section, table
+from gravel.stages.sections.section import Made, Runs, Section, table
 from gravel.stages.sections.studies import Member, Study, studies
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 STEPS = ("baseline", "config1", "config2", "config3")
 """Rows of the poster's table 1, each with what the one before it has."""
@@ -26,7 +23,7 @@ STATED = (
 )
 
 
-def launch_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def launch_sections(members: Runs) -> list[Made]:
     """Make the tables of launch sizes and of the steps; none where no host started kernels for levels."""
     flex = [
         (label, one) for label, one in members if one.strategy == "flex" and one.searches[0].get("launches")
@@ -55,7 +52,7 @@ def _against(member: Member, other: Member | None) -> tuple[float | None, str]:
     return member.milliseconds / other.milliseconds, told
 
 
-def _sizes(found: Sequence[Study]) -> dict[str, Any]:
+def _sizes(found: Sequence[Study]) -> Made:
     rows: list[list[Any]] = []
     for study in found:
         fed_back = _named(study, "baseline")
@@ -90,7 +87,7 @@ def _sizes(found: Sequence[Study]) -> dict[str, Any]:
     )
 
 
-def _steps(found: Sequence[Study]) -> dict[str, Any]:
+def _steps(found: Sequence[Study]) -> Made:
     rows: list[list[Any]] = []
     for study in found:
         for before, step in pairwise(STEPS):

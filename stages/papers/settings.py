@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from gravel.stages.presets import applies, is_same, preset, setting_text, value_of
-from gravel.stages.sections.section import Section, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
+from gravel.stages.sections.section import Made, Runs, Section, table
 
 
-def preset_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def preset_sections(members: Runs) -> list[Made]:
     """List the settings of runs that name a paper, alike runs together; none where none does."""
     rows: dict[tuple[str, ...], list[str]] = {}
     for label, one in members:

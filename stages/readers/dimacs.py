@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gravel.stages.parsing.head import Head
-from gravel.stages.parsing.problem_line import counts_in, problem_in, read_problem
+from gravel.stages.parsing.stated import counts_in, problem_in, read_problem
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 

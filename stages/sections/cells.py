@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.sections.studies import coordinates, graph_names, is_batched
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement, Verification
 
 PLAIN = "csr"
 """The layout of columns as they are."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Batches, Centrality
 from gravel.stages.charts import COLORS, MAX_POINTS, Axis, Curves, Line
 from gravel.stages.sections.rates import count, vertices
-from gravel.stages.sections.section import Section, figure, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Batches, Centrality
+from gravel.stages.sections.section import Made, Section, figure, table
 
 TOP = 10
 """Vertices that a table lists of each measure."""
@@ -24,11 +22,11 @@ FEW = 50
 Members = Sequence[tuple[str, Any]]
 
 
-def centrality_sections(members: Members) -> list[dict[str, Any]]:
+def centrality_sections(members: Members) -> list[Made]:
     """Make the tables of all centralities, a distribution of each, and the time by batch."""
     measured = [(label, one) for label, one in members if type(one).__name__ == "Centrality"]
     timed = [(label, one) for label, one in members if type(one).__name__ == "Batches"]
-    sections: list[dict[str, Any]] = []
+    sections: list[Made] = []
     if measured:
         estimated = [(label, one) for label, one in measured if one.estimate is not None]
         sections += [_summary(measured), *([_estimates(estimated)] if estimated else []), _top(measured)]
@@ -58,7 +56,7 @@ def largest(one: Centrality, count: int) -> list[tuple[tuple[int, ...], float]]:
     return list(zip(zip(*places, strict=True), values[first].tolist(), strict=True))
 
 
-def _summary(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
+def _summary(measured: Sequence[tuple[str, Centrality]]) -> Made:
     import numpy
 
     rows = []
@@ -98,7 +96,7 @@ def _estimates(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
     )
 
 
-def _top(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
+def _top(measured: Sequence[tuple[str, Centrality]]) -> Made:
     columns, lists = ["rank"], []
     for label, one in measured:
         ends = ("vertex",) if one.target is None else ("source", "target")
@@ -151,7 +149,7 @@ def _distribution(label: str, one: Centrality) -> dict[str, Any]:
     )
 
 
-def _batches(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
+def _batches(timed: Sequence[tuple[str, Batches]]) -> Made:
     rows = []
     for label, one in timed:
         sources = sum(each["sources"] for each in one.batches)
@@ -178,7 +176,7 @@ def _elapsed(one: Batches) -> float:
     return max((each["began"] + each["milliseconds"] for each in one.batches), default=0.0) / 1e3
 
 
-def _workers(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
+def _workers(timed: Sequence[tuple[str, Batches]]) -> Made:
     rows = []
     for label, one in timed:
         now = [each for each in one.batches if not each["resumed"]]
@@ -197,7 +195,7 @@ def _workers(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
     )
 
 
-def _times(timed: Sequence[tuple[str, Batches]]) -> dict[str, Any]:
+def _times(timed: Sequence[tuple[str, Batches]]) -> Made:
     lines: list[Line] = []
     data: dict[str, dict[str, list[Any]]] = {}
     for number, (label, one) in enumerate(timed[:COLORS]):

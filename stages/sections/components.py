@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Traversal
 from gravel.stages.charts import Axis, Curves, Line
-from gravel.stages.sections.section import Section, figure, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Traversal
-
+from gravel.stages.sections.section import Made, Section, figure, table
 
 MAX_SIZES = 500
 """Distinct sizes in one picture: of more, those are drawn that lie at even distances among them."""
 
 
-def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[str, Any]]:
+def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[Made]:
     """Make a table and a size distribution for those traversals that are components."""
     import numpy
 
     rows: list[list[Any]] = []
-    figures: list[dict[str, Any]] = []
+    figures: list[Made] = []
     drawn: set[bytes] = set()
     for label, one in members:
         if one.component is None:
@@ -30,17 +27,9 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[st
         counts = numpy.bincount(labels.astype(numpy.int64)) if len(labels) else numpy.zeros(0, numpy.int64)
         sizes = counts[counts > 0]
         largest = int(sizes.max()) if len(sizes) else 0
-        rows.append(
-            [
-                label,
-                len(labels),
-                len(sizes),
-                largest,
-                100 * largest / len(labels) if len(labels) else None,
-                int((sizes == 1).sum()),
-                {"vertex": int(counts.argmax())} if len(sizes) else None,
-            ]
-        )
+        facts = (label, len(labels), len(sizes), largest)
+        rest = (100 * largest / len(labels) if len(labels) else None, int((sizes == 1).sum()))
+        rows.append([*facts, *rest, {"vertex": int(counts.argmax())} if len(sizes) else None])
         # Every order and layout of a graph has the same components.
         spread = numpy.sort(sizes).tobytes()
         if len(sizes) > 1 and spread not in drawn:
@@ -58,7 +47,7 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[dict[st
     return [found, *figures]
 
 
-def _sizes(label: str, sizes: Any) -> dict[str, Any]:
+def _sizes(label: str, sizes: Any) -> Made:
     import numpy
 
     size, count = numpy.unique(sizes, return_counts=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 from gravel.stages.sections.section import Place, table
 from gravel.stages.sections.studies import coordinates
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
 
 Value = str | float | None
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Links, Measurement
 from gravel.stages.sections.cells import Cell, cells
-from gravel.stages.sections.ranks.splits import SplitGraph, splits_of
+from gravel.stages.sections.ranks.thresholds import SplitGraph, splits_of
 from gravel.stages.sections.repetitions import repeated_times, typical
 from gravel.stages.sections.studies import Study, is_batched, studies
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Links, Measurement
 
 Measured = list[tuple[str, "Measurement"]]
 """Measurements with their labels."""

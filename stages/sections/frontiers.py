@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, MAX_SINGLE_LEVELS, Axis, Curves, Line, Span, bands, thinned
 from gravel.stages.charts.model import Dash
 from gravel.stages.sections.rates import quartile
-from gravel.stages.sections.section import Section, figure, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
-    from gravel.stages.sections.studies import Study
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
+from gravel.stages.sections.studies import Study
 
 COLUMNS = (
     "run",
@@ -83,17 +81,14 @@ MAX_FRONTIERS = 6
 """Frontier plots drawn at most, so that a study of hundreds of experiments stays a page."""
 
 
-def frontier_sections(
-    searched: Sequence[tuple[str, Measurement]], studies: Sequence[Study]
-) -> list[dict[str, Any]]:
+def frontier_sections(searched: Runs, studies: Sequence[Study]) -> list[Made | None]:
     """Make the picture of gathered arcs, those of frontiers on one graph, and the table of long searches."""
     few = _unlike(searched)[:MAX_FRONTIERS]
     drawn = [frontier_figure(label, one) for label, one in few] if len(studies) < 2 else []
-    made = [expansion_panels(studies), *drawn, long_frontiers(few)]
-    return [each for each in made if each is not None]
+    return [expansion_panels(studies), *drawn, long_frontiers(few)]
 
 
-def _unlike(members: Sequence[tuple[str, Measurement]]) -> list[tuple[str, Measurement]]:
+def _unlike(members: Runs) -> list[tuple[str, Measurement]]:
     """Leave one run of each graph and strategy: frontiers do not depend on orders, layouts and machines."""
     first: dict[Any, tuple[str, Measurement]] = {}
     for label, one in members:
@@ -106,7 +101,7 @@ def _first_graphs(count: int) -> str:
     return f" The first {MAX_PANELS} of {count:,} graphs." if count > MAX_PANELS else ""
 
 
-def frontier_figure(label: str, one: Measurement) -> dict[str, Any]:
+def frontier_figure(label: str, one: Measurement) -> Made:
     """Draw the frontiers of the search with the median time, and which levels were searched bottom-up."""
     ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
     levels = ordered[(len(ordered) - 1) // 2]["levels"]
@@ -130,7 +125,7 @@ def frontier_figure(label: str, one: Measurement) -> dict[str, Any]:
     )
 
 
-def long_frontiers(searches: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
+def long_frontiers(searches: Runs) -> dict[str, Any] | None:
     """Make the table of the levels of long searches, the first of each run; None where all are short."""
     told = {
         label: {title: levels[name] for name, title in FRONTIERS.items() if name in levels}
@@ -140,7 +135,7 @@ def long_frontiers(searches: Sequence[tuple[str, Measurement]]) -> dict[str, Any
     return level_table("Frontiers of long searches", told)
 
 
-def frontier_panels(studies: Sequence[Study]) -> dict[str, Any]:
+def frontier_panels(studies: Sequence[Study]) -> Made:
     """Draw the frontiers of one search of each graph, the first source's."""
     first = {study.graph: _first_levels(study) for study in studies[:MAX_PANELS]}
     twice = any("distinct" in levels for levels in first.values())
@@ -224,9 +219,9 @@ def _differ(expanded: Sequence[int] | None, arcs: Sequence[int]) -> bool:
     )
 
 
-def _first_levels(study: Study) -> dict[str, Any]:
+def _first_levels(study: Study) -> Made:
     """The levels of the first search, of a run that has the most to tell of them."""
-    found: list[dict[str, Any]] = [member.one.searches[0]["levels"] for member in study.members]
+    found: list[Made] = [member.one.searches[0]["levels"] for member in study.members]
     return max(found, key=lambda levels: "distinct" in levels)
 
 

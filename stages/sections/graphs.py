@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.charts import Axis, Cells, Curves, Line, shade_digits
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Section, figure, table
 from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ PIECES = 8
 """Ranges that a sample is taken in, so that it reads few pieces and yet spreads over the whole row."""
 
 
-def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:
+def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[Made]:
     """Draw the adjacency matrix of graphs and of their orders (Merrill et al., PPoPP 2012, table 1)."""
     import numpy
 
@@ -131,7 +131,7 @@ MAX_DEGREE_PLOTS = 4
 """Degree plots drawn at most: the graphs of one study rarely differ."""
 
 
-def edge_list_sections(members: Sequence[tuple[str, EdgeList]]) -> list[dict[str, Any]]:
+def edge_list_sections(members: Sequence[tuple[str, EdgeList]]) -> list[Made]:
     """Make the table of what was read."""
     rows = [
         [label, one.vertex_count, len(one.source), "undirected" if one.undirected else "as listed"]
@@ -146,7 +146,7 @@ def _graph_row(label: str, one: Graph) -> list[Any]:
     return [label, one.vertex_count, one.arc_count, mean, shape, one.loop_count]
 
 
-def graph_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]:
+def graph_sections(members: Sequence[tuple[str, Graph]]) -> list[Made]:
     """Make the table of graphs and the degree distribution of the first few."""
     return [
         table(
@@ -161,7 +161,7 @@ def graph_sections(members: Sequence[tuple[str, Graph]]) -> list[dict[str, Any]]
 
 def matrix_sections(
     members: Sequence[tuple[str, Graph]], graphs: Mapping[str, str] | None = None
-) -> list[dict[str, Any]]:
+) -> list[Made]:
     """Draw what graphs and orders of graphs share: degrees, once for each graph, and the sparsity of all.
 
     `graphs` leads from labels to ids of graphs; what has none is a graph of its own.
@@ -204,7 +204,7 @@ def _degrees(label: str, one: Graph) -> dict[str, Any]:
     )
 
 
-def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[dict[str, Any]]:
+def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[Made]:
     """Make the table of orders with the statistics that each recorded."""
     names = list(
         dict.fromkeys(

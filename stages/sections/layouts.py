@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
+from gravel.stages.artifacts import CompressedGraph, Partition
 from gravel.stages.charts import COLORS, Axis, Rows, RowSeries, map_panel
 from gravel.stages.sections.cells import Cell
-from gravel.stages.sections.section import Place, Section, figure, table
+from gravel.stages.sections.section import Made, Place, Section, figure, table
 from gravel.stages.sections.studies import short_labels
 from gravel.stages.sections.study import MAX_SIDE
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import CompressedGraph, Partition
 
 MAX_BARS = 40
 """Layouts in one figure; more are in the table alone."""
@@ -24,7 +22,7 @@ def _plain(statistics: dict[str, Any]) -> dict[str, Any]:
 
 def _table(
     title: str, first: list[str], rows: list[tuple[list[Any], dict[str, Any]]], **place: Unpack[Place]
-) -> dict[str, Any]:
+) -> Made:
     names = list(dict.fromkeys(name for _, statistics in rows for name in statistics))
     return table(
         title,
@@ -35,7 +33,7 @@ def _table(
     )
 
 
-def compressed_sections(members: Sequence[tuple[str, CompressedGraph]]) -> list[dict[str, Any]]:
+def compressed_sections(members: Sequence[tuple[str, CompressedGraph]]) -> list[Made]:
     """Make the table of layouts with bits per arc and ratio."""
     rows = [
         ([label, one.codec, one.vertex_count, one.arc_count], _plain(one.statistics))
@@ -69,7 +67,7 @@ def _bits_per_arc(members: Sequence[tuple[str, CompressedGraph]]) -> dict[str, A
     )
 
 
-def partition_sections(members: Sequence[tuple[str, Partition]]) -> list[dict[str, Any]]:
+def partition_sections(members: Sequence[tuple[str, Partition]]) -> list[Made]:
     """Make the table of partitions with delegates and arcs per class."""
     rows = [
         ([label, one.ranks, one.threshold, one.arc_count], _plain(one.statistics)) for label, one in members
@@ -82,7 +80,7 @@ COLUMN_BITS = 32
 """Of a neighbour in Moschou's CSR, over which a ratio of 1.48 is stated."""
 
 
-def compression_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def compression_sections(cells: Sequence[Cell]) -> list[Made]:
     """Make the table of all orders of each graph and a heat map of bits per arc; none without layouts."""
     sized = [cell for cell in cells if cell.bits is not None and not cell.advised]
     layouts = list(dict.fromkeys(cell.layout for cell in sized))
@@ -94,17 +92,8 @@ def compression_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     for (graph, order), ordering in orders.items():
         each = [bits.get((graph, order, layout)) for layout in layouts]
         least = min(value for value in each if value is not None)
-        rows.append(
-            [
-                graph,
-                order,
-                ordering.get("bandwidth"),
-                ordering.get("mean_gap"),
-                *each,
-                layouts[each.index(least)],
-                COLUMN_BITS / least if least else None,
-            ]
-        )
+        facts = (graph, order, ordering.get("bandwidth"), ordering.get("mean_gap"), *each)
+        rows.append([*facts, layouts[each.index(least)], COLUMN_BITS / least if least else None])
     orders_table = table(
         "Compression by order",
         "Bandwidth and mean gap are the largest and the mean |u - v| over arcs. Bits per arc "

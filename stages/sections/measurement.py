@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.sections.rates import ARC_RATE, EDGE_RATE, geometric_mean, harmonic_mean, rates
-from gravel.stages.sections.section import Section, table
+from gravel.stages.sections.section import Made, Runs, Section, table
 from gravel.stages.sections.studies import is_batched
 
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
-
-def measurement_sections(measured: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def measurement_sections(measured: Runs) -> list[Made | None]:
     """Make the table of all measurements and that of what ran.
 
     Searches that ran together stand in a table of their own, since their rates compare with each other alone.
     """
     batched = [(label, one) for label, one in measured if is_batched(one)]
     single = [(label, one) for label, one in measured if not is_batched(one)]
-    made = [
+    return [
         _table(single) if single else None,
         ran_table(single),
         batches_table(batched) if batched else None,
     ]
-    return [each for each in made if each is not None]
 
 
 def _row(label: str, one: Measurement) -> list[Any]:
@@ -51,7 +48,7 @@ def _row(label: str, one: Measurement) -> list[Any]:
     ]
 
 
-def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+def _table(members: Runs) -> Made:
     rows = [_row(label, one) for label, one in members]
     about = []
     if any(row[6] is not None for row in rows):
@@ -72,7 +69,7 @@ def _table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     )
 
 
-def batches_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+def batches_table(members: Runs) -> Made:
     """Make the table of searches that ran together."""
     rows = []
     for label, one in members:
@@ -80,19 +77,8 @@ def batches_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
         whole = [search["milliseconds"] * size for search, size in zip(one.searches, sizes, strict=True)]
         taken = sum(search["milliseconds"] for search in one.searches)
         edges = sum(search["edges"] for search in one.searches)
-        rows.append(
-            [
-                label,
-                one.strategy,
-                one.backend,
-                len(sizes),
-                max(sizes),
-                median(whole),
-                taken / len(sizes),
-                edges / taken / 1e6 if taken > 0 else None,
-                one.prepare_milliseconds,
-            ]
-        )
+        facts = (label, one.strategy, one.backend, len(sizes), max(sizes), median(whole), taken / len(sizes))
+        rows.append([*facts, edges / taken / 1e6 if taken > 0 else None, one.prepare_milliseconds])
     return table(
         "Batches of searches",
         " ".join(
@@ -113,7 +99,7 @@ MAX_NAMED_ROWS = 6
 """Runs that one row names; of more it gives the number, the first and the last."""
 
 
-def ran_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any] | None:
+def ran_table(members: Runs) -> dict[str, Any] | None:
     """Make the table of what ran, runs of the same code in one row; None where nothing is recorded."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for label, one in members:
@@ -153,7 +139,7 @@ MAX_NAMED = 4
 """Runs that one sentence names; of more it gives the number."""
 
 
-def told(members: Sequence[tuple[str, Measurement]]) -> list[str]:
+def told(members: Runs) -> list[str]:
     """Say where it was measured, why each strategy was taken and what runs noted, alike runs together."""
     found = [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
     sentences: dict[str, list[str]] = {}
@@ -168,7 +154,7 @@ def told(members: Sequence[tuple[str, Measurement]]) -> list[str]:
     return found
 
 
-def not_run_sections(reasons: Mapping[str, str]) -> list[dict[str, Any]]:
+def not_run_sections(reasons: Mapping[str, str]) -> list[Made]:
     """List the stage runs that this machine could not run; no other section has them."""
     return [
         table(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.stages.charts import map_panel
 from gravel.stages.sections.cells import PLAIN, TITLES, Cell
 from gravel.stages.sections.ranking import BEST, Entrant, standings
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Section, figure, table
 from gravel.stages.sections.study import MAX_SIDE
 
 ORIGINAL = "original"
@@ -19,20 +19,13 @@ MAX_PANELS = 24
 TIMES = "Times are medians over the searches of a cell, without mapping labels back."
 
 
-def order_sections(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+def order_sections(cells: Sequence[Cell]) -> list[Made | None]:
     """Make tables 1 to 3 and the table of what is best for each algorithm, and draw all times."""
     # Searches in a paper's way stand in its own tables.
     if any(cell.one.asked.get("paper") for cell in cells):
         return []
     swept = [cell for cell in cells if not cell.advised]
-    made = [
-        _plain_and_packed(swept),
-        _in_detail(swept),
-        _by_order(swept),
-        _best(swept),
-        _times(swept),
-    ]
-    return [section for section in made if section is not None]
+    return [_plain_and_packed(swept), _in_detail(swept), _by_order(swept), _best(swept), _times(swept)]
 
 
 def _places(cells: Sequence[Cell]) -> list[tuple[tuple[str, str, str], list[Cell]]]:
@@ -95,20 +88,10 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         best = min(packed, key=lambda cell: cell.milliseconds)
         size = None if best.rows is None else best.rows.get("stream_bytes")
         link = best.link_bytes
-        rows.append(
-            [
-                graph,
-                placement,
-                _named(algorithm),
-                best.layout,
-                best.searched,
-                best.milliseconds,
-                None if size is None else size / 1e6,
-                None if link is None else link / 1e6,
-                None if link is None else link / best.milliseconds / 1e6,
-                best.verified,
-            ]
-        )
+        facts = (graph, placement, _named(algorithm), best.layout, best.searched, best.milliseconds)
+        figures = (None if size is None else size / 1e6, None if link is None else link / 1e6)
+        speed = None if link is None else link / best.milliseconds / 1e6
+        rows.append([*facts, *figures, speed, best.verified])
     if not rows:
         return None
     return table(
@@ -159,22 +142,10 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
             continue
         best = min(group, key=lambda cell: cell.milliseconds)
         plain = _first(group, PLAIN)
-        rows.append(
-            [
-                graph,
-                placement,
-                _named(algorithm),
-                best.order,
-                best.layout,
-                best.milliseconds,
-                best.bits,
-                None if plain is None else plain.milliseconds / best.milliseconds,
-                len(group),
-                max(cell.milliseconds for cell in group) / best.milliseconds,
-                _standing(best, group),
-                _verified(group),
-            ]
-        )
+        facts = (graph, placement, _named(algorithm), best.order, best.layout, best.milliseconds, best.bits)
+        figures = (None if plain is None else plain.milliseconds / best.milliseconds, len(group))
+        others = (max(cell.milliseconds for cell in group) / best.milliseconds, _standing(best, group))
+        rows.append([*facts, *figures, *others, _verified(group)])
     if not rows:
         return None
     return table(
@@ -224,4 +195,99 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
     )
 
 
-SECTIONS = (Section(rank=11, make=order_sections, needs=("cells",)),)
+def advised_sections(cells: Sequence[Cell]) -> list[Made]:
+    """Make the table of `auto` against the best cell of its place, and that of what it foretold."""
+    rows, foretold = [], []
+    for cell in (cell for cell in cells if cell.advised):
+        foretold.append(_foretold(cell))
+        others = [other for other in cells if not other.advised and _comparable(cell, other)]
+        if others:
+            rows.append(_against(cell, min(others, key=lambda other: other.milliseconds), len(others)))
+    found = []
+    if rows:
+        found.append(_advised_table(rows))
+    if foretold:
+        found.append(_foretold_table(foretold))
+    return found
+
+
+def _comparable(cell: Cell, other: Cell) -> bool:
+    """Tell whether another cell differs only in what `auto` was free to choose."""
+    same_layout = cell.advice_of_layout is not None or cell.layout == other.layout
+    same_order = cell.advice_of_order is not None or cell.order == other.order
+    return cell.place == other.place and same_layout and same_order
+
+
+def _against(cell: Cell, best: Cell, count: int) -> list[Any]:
+    return [
+        cell.graph,
+        cell.placement,
+        cell.title.partition(",")[0],
+        f"{cell.order}, {cell.layout}",
+        cell.milliseconds,
+        f"{best.order}, {best.layout}",
+        best.milliseconds,
+        100 * (cell.milliseconds / best.milliseconds - 1),
+        count,
+        next(each["reason"] for each in (cell.advice_of_order, cell.advice_of_layout) if each),
+    ]
+
+
+def _advised_table(rows: Sequence[Sequence[Any]]) -> Made:
+    return table(
+        "auto against the best order and layout",
+        "The best is the fastest cell with the same graph, placement and algorithm. The "
+        "choice of auto was measured again, so cells of one order and layout differ by their "
+        "spread.",
+        "graph | placement | algorithm | auto chose | ms | best | best ms | behind the best, % | "
+        "cells | because",
+        [list(row) for row in rows],
+        result=70,
+    )
+
+
+def _foretold(cell: Cell) -> list[Any]:
+    expected = _expected(cell)
+    return [
+        cell.graph,
+        cell.placement,
+        cell.title.partition(",")[0],
+        f"{cell.order}, {cell.layout}",
+        expected.get("bits_per_arc"),
+        cell.bits,
+        expected.get("search_milliseconds"),
+        cell.milliseconds,
+        len({each["order"] for each in _considered(cell.advice_of_order)}) or None,
+    ]
+
+
+def _expected(cell: Cell) -> Mapping[str, Any]:
+    """Find what was expected of the choice, by the layout's advice rather than by the order's before it."""
+    for advice in (cell.advice_of_layout, cell.advice_of_order):
+        for record in _considered(advice):
+            if record["layout"] == cell.layout and (
+                advice is cell.advice_of_layout or record["order"] == cell.order
+            ):
+                return record
+    return {}
+
+
+def _considered(advice: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+    return () if advice is None else advice["considered"]
+
+
+def _foretold_table(rows: Sequence[Sequence[Any]]) -> Made:
+    return table(
+        "What auto expected",
+        "Bits per arc are estimated from samples, and times by a model of searches on one "
+        "H200. The times are for comparing choices; they do not predict a run.",
+        "graph | placement | algorithm | auto chose | bits per arc expected | bits per arc | ms "
+        "expected | ms | orders tried",
+        [list(row) for row in rows],
+    )
+
+
+SECTIONS = (
+    Section(rank=11, make=order_sections, needs=("cells",)),
+    Section(rank=13, make=advised_sections, needs=("cells",)),
+)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gravel.stages.sections.section import Section, table
-
-if TYPE_CHECKING:
-    from gravel.stages.sections.studies import Member, Study
+from gravel.stages.sections.section import Made, Section, table
+from gravel.stages.sections.studies import Member, Study
 
 
-def preparation_sections(studies: Sequence[Study]) -> list[dict[str, Any]]:
+def preparation_sections(studies: Sequence[Study]) -> list[Made]:
     """Set each run against those of its graph and backend that prepare less; none where there are none."""
     rows: list[list[Any]] = []
     for study in studies:
@@ -21,18 +19,9 @@ def preparation_sections(studies: Sequence[Study]) -> list[dict[str, Any]]:
             continue
         for member in study.members:
             against, paid = _paid(member, study.like(member))
-            rows.append(
-                [
-                    study.graph,
-                    member.name,
-                    member.one.prepare_milliseconds,
-                    member.one.order_milliseconds,
-                    member.one.order_find_milliseconds,
-                    search_milliseconds(member),
-                    against,
-                    "never" if paid == math.inf else paid,
-                ]
-            )
+            facts = (study.graph, member.name, member.one.prepare_milliseconds, member.one.order_milliseconds)
+            figures = (member.one.order_find_milliseconds, search_milliseconds(member), against)
+            rows.append([*facts, *figures, "never" if paid == math.inf else paid])
     if not rows:
         return []
     return [

@@ -11,12 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.sections.rates import quartile
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 BEST, TIED, ONCE = "best", "tied for best", "measured once"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -27,11 +27,13 @@ def make_sections(
     made: list[Made] = []
     for done, section in enumerate(all_sections()):
         members = findings.of(*section.kinds) if section.kinds else []
+        found: Sequence[Made | None] = []
         if members or not section.kinds:
             needed: list[Any] = [getattr(findings, name) for name in section.needs]
             if section.kinds:
-                made += section.make(members, *needed)
+                found = section.make(members, *needed)
             elif needed[0]:
-                made += section.make(*needed)
+                found = section.make(*needed)
+        made += [each for each in found if each is not None]
         progress(done + 1, len(all_sections()))
     return made

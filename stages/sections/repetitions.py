@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import Axis, Rows, RowSeries
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import short_labels
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 _REPEAT = re.compile(r"[\[,]repeat=(\d+)\]$")
 
@@ -36,7 +34,7 @@ def first_label(label: str) -> tuple[str, int]:
     return (f"{start}]" if "[" in start else start), int(found[1])
 
 
-def repetition_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def repetition_sections(members: Runs) -> list[Made]:
     """Make the tables and the picture of what was repeated; none where nothing was."""
     # Without a single search there is nothing that could differ.
     repeated = {
@@ -59,7 +57,7 @@ def repeated_times(members: Members) -> dict[str, list[float]]:
     return {label: times for label, group in groups if len(group) > 1 and (times := _times(group))}
 
 
-def _grouped(members: Sequence[tuple[str, Measurement]]) -> dict[str, list[tuple[int, Measurement]]]:
+def _grouped(members: Runs) -> dict[str, list[tuple[int, Measurement]]]:
     groups: dict[str, list[tuple[int, Measurement]]] = {}
     for label, one in members:
         first, number = first_label(label)
@@ -83,7 +81,7 @@ def _times(group: Sequence[tuple[int, Measurement]]) -> list[float]:
     return [time for _, one in group if (time := _time(one)) is not None]
 
 
-def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
+def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
     rows: list[list[Any]] = []
     for label, group in repeated.items():
         times = _times(group)
@@ -117,7 +115,7 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, An
     )
 
 
-def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
+def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
     rows: list[list[Any]] = []
     for label, group in repeated.items():
         times = _times(group)
@@ -126,18 +124,10 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
             time = _time(one)
             by_edge = rates(one.searches, "edges")
             searches = [search["milliseconds"] for search in one.searches]
-            rows.append(
-                [
-                    label,
-                    number,
-                    time,
-                    100 * (time / middle - 1) if time is not None and middle else None,
-                    min(searches) if searches else None,
-                    max(searches) if searches else None,
-                    harmonic_mean(by_edge) if by_edge else None,
-                    one.prepare_milliseconds,
-                ]
-            )
+            facts = (label, number, time, 100 * (time / middle - 1) if time is not None and middle else None)
+            figures = (min(searches) if searches else None, max(searches) if searches else None)
+            rate = harmonic_mean(by_edge) if by_edge else None
+            rows.append([*facts, *figures, rate, one.prepare_milliseconds])
     return table(
         "Every repetition",
         "The time of a repetition is the median over its searches.",
@@ -148,7 +138,7 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]
     )
 
 
-def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> dict[str, Any]:
+def _figure(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
     names = short_labels(list(repeated))
     data = {
         name: times for name, group in zip(names, repeated.values(), strict=True) if (times := _times(group))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import Member, coordinates, is_batched
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 WORKERS = ("ranks", "workers", "gpus", "devices", "nodes", "processes", "threads", "cores")
 """Names of an axis that counts workers."""
@@ -44,7 +42,7 @@ class Series:
         return not self.strong and min(shares) > 0 and max(shares) <= EVEN * min(shares)
 
 
-def scaling_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def scaling_sections(members: Runs) -> list[Made]:
     """Draw and list how times change with workers, for every way of searching with several counts of them."""
     found = _series(members)
     sections = []
@@ -69,7 +67,7 @@ def _count(label: str, one: Measurement) -> tuple[str, int] | None:
     return None
 
 
-def _series(members: Sequence[tuple[str, Measurement]]) -> list[Series]:
+def _series(members: Runs) -> list[Series]:
     counted = [
         (label, coordinates(label), count, one)
         for label, one in members
@@ -129,7 +127,7 @@ def efficiency(series: Series) -> list[float]:
     return reached
 
 
-def _figure(kind: str, several: Sequence[Series]) -> dict[str, Any]:
+def _figure(kind: str, several: Sequence[Series]) -> Made:
     unit = several[0].unit
     counts = sorted({workers for series in several for workers, _ in series.points})
 
@@ -194,7 +192,7 @@ def _told(series: Series) -> Mapping[str, Any]:
     }
 
 
-def _table(kind: str, several: Sequence[Series]) -> dict[str, Any]:
+def _table(kind: str, several: Sequence[Series]) -> Made:
     rows: list[list[Any]] = []
     for series in several:
         for share, (workers, one) in zip(efficiency(series), series.points, strict=True):
@@ -220,7 +218,7 @@ def busy(one: Measurement) -> list[float]:
     return [taken[worker] for worker in sorted(taken)]
 
 
-def worker_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def worker_sections(members: Runs) -> list[Made]:
     """Make a table of runs over workers, beside those of the same graphs on one; none without such runs."""
     graphs = {
         one.graph.get("digest") for _, one in members if any("worker" in search for search in one.searches)
@@ -232,17 +230,9 @@ def worker_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str
         taken = busy(one)
         edges, slowest = sum(search["edges"] for search in one.searches), max(taken)
         single = rates(one.searches, "edges")
-        rows.append(
-            [
-                label,
-                len(taken),
-                len(one.searches),
-                slowest,
-                edges / slowest / 1e6 if slowest > 0 else None,
-                harmonic_mean(single) if single else None,
-                sum(taken) / len(taken) / slowest if slowest > 0 else None,
-            ]
-        )
+        facts = (label, len(taken), len(one.searches), slowest)
+        figures = (edges / slowest / 1e6 if slowest > 0 else None, harmonic_mean(single) if single else None)
+        rows.append([*facts, *figures, sum(taken) / len(taken) / slowest if slowest > 0 else None])
     if not graphs:
         return []
     return [

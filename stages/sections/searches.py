@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, Rule
 from gravel.stages.sections.frontiers import frontier_panels
 from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
-from gravel.stages.sections.section import Section, figure, table
-from gravel.stages.sections.studies import short_labels
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
+from gravel.stages.sections.studies import Study, short_labels
 
 MAX_ROWS = 20
 """Runs in one comparison; of more, the fastest and the slowest are drawn."""
@@ -18,20 +19,12 @@ MAX_ROWS = 20
 WIDE = 10
 """Times of the fastest run from which on times are drawn on a logarithmic scale."""
 
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
-    from gravel.stages.sections.studies import Study
-
 
 MAX_CURVES = 8
 """Runs whose searches are drawn and listed one by one: as many as there are colours."""
 
 
-def search_sections(
-    single: Sequence[tuple[str, Measurement]],
-    searched: Sequence[tuple[str, Measurement]],
-    studies: Sequence[Study],
-) -> list[dict[str, Any]]:
+def search_sections(single: Runs, searched: Runs, studies: Sequence[Study]) -> list[Made]:
     """Make the pictures and the table of few runs, and the frontiers of each of several graphs."""
     suite = len(studies) > 1
     sections = []
@@ -44,7 +37,7 @@ def search_sections(
     return [*sections, frontier_panels(studies)] if suite else sections
 
 
-def comparison_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+def comparison_figure(members: Runs) -> Made:
     """Draw the median time of every run, and the quartiles over its sources; of many, the ends alone."""
     timed = [(label, one) for label, one in members if one.searches]
     short = dict(zip((label for label, _ in timed), short_labels([label for label, _ in timed]), strict=True))
@@ -98,7 +91,7 @@ def cumulative(values: Sequence[float]) -> list[tuple[float, float]]:
     return [(value, (place + 1) / len(ordered)) for place, value in enumerate(ordered)]
 
 
-def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+def spread_figure(members: Runs) -> Made:
     """Draw, for every run, the share of sources at or below a rate; some search has to have one."""
     names = short_labels([label for label, _ in members])
     found = {
@@ -130,7 +123,7 @@ def spread_figure(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
     return figure("Rate over sources", about, [panel], data, alt=alt, answer=110)
 
 
-def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]:
+def extremes_table(members: Runs) -> Made:
     """List the fastest, the median and the slowest search of every run."""
     rows: list[list[Any]] = []
     for label, one in members:
@@ -139,17 +132,8 @@ def extremes_table(members: Sequence[tuple[str, Measurement]]) -> dict[str, Any]
         if len(ordered) == 1:
             picks = {"the only one": ordered[0]}
         for name, search in picks.items():
-            rows.append(
-                [
-                    label,
-                    name,
-                    {"vertex": search["source"]},
-                    search["milliseconds"],
-                    search["reached"],
-                    search["edges"],
-                    search["depth"],
-                ]
-            )
+            facts = (label, name, {"vertex": search["source"]}, search["milliseconds"], search["reached"])
+            rows.append([*facts, search["edges"], search["depth"]])
     return table(
         "Fastest, median and slowest search",
         "Sources have the ids of the input.",

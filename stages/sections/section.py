@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from gravel.stages import charts
+from gravel.stages.artifacts import Measurement
 
 Made = dict[str, Any]
 """A table or a figure."""
+
+Runs = Sequence[tuple[str, Measurement]]
+"""Measurements with their labels."""
 
 
 class Place(TypedDict, total=False):
@@ -42,12 +46,12 @@ class Section:
 
     `make` gets the artifacts of `kinds`, each with its label, then the findings that `needs` names; see
     `Findings`. It is called where a report has an artifact of these kinds, or, without kinds, the first
-    thing that it needs.
+    thing that it needs. None among what it returns is left out.
     """
 
     rank: int
     """Its place among the sections of a report, in which details stand."""
-    make: Callable[..., list[Made]]
+    make: Callable[..., Sequence[Made | None]]
     kinds: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     says: Callable[[Sequence[Any]], str] | None = None

@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.sections.ranking import Entrant, Standing, standings
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 _COORDINATE = re.compile(r"([A-Za-z_][\w-]*)=('[^']*'(?:~\w+)?|[^,\]]*)")
 

@@ -12,7 +12,7 @@ from gravel.stages.sections import cells
 from gravel.stages.sections.experiments import Experiments, experiments, experiments_table
 from gravel.stages.sections.rates import EDGE_RATE
 from gravel.stages.sections.scaling import WORKERS, scaling_sections
-from gravel.stages.sections.section import Place, Section, figure
+from gravel.stages.sections.section import Made, Place, Section, figure
 from gravel.stages.sections.studies import Study
 from gravel.stages.sections.suite import compared, comparison_rules
 
@@ -22,7 +22,7 @@ def study_sections(
     measured: Sequence[tuple[str, Any]],
     joined: Sequence[cells.Cell],
     found: Sequence[Study],
-) -> list[dict[str, Any]]:
+) -> list[Made]:
     """Make the table of all experiments and its pictures from artifacts of several kinds; none without axes.
 
     `measured` has one repetition of each measurement, `joined` the cells and `found` the graphs of these.
@@ -70,7 +70,7 @@ OVER: dict[str, Place] = {
 Cell = Mapping[str, str]
 
 
-def axis_figures(study: Experiments) -> list[dict[str, Any]]:
+def axis_figures(study: Experiments) -> list[Made]:
     """Draw each finding over the axes that it depends on."""
     figures = []
     for title, values in study.columns.items():

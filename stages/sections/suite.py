@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import Axis, Rows, RowSeries
-from gravel.stages.sections.counted import counting_rule, mean_bytes
+from gravel.stages.sections.counters import counting_rule, mean_bytes
 from gravel.stages.sections.ranking import BEST, ONCE, RULE, TIED
 from gravel.stages.sections.rates import quartile
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Section, figure, table
 from gravel.stages.sections.studies import Member, Study
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 MAX_ROWS = 30
 """Strategies in one panel of the comparison; more are in the table alone."""
@@ -26,21 +24,20 @@ MAX_DOTS = 200
 """Rows of all graphs together in one picture; of many strategies fewer graphs are drawn."""
 
 
-def suite_sections(studies: Sequence[Study]) -> list[dict[str, Any]]:
+def suite_sections(studies: Sequence[Study]) -> list[Made | None]:
     """Make the tables and the picture of several graphs, or of several ways of searching one."""
     several = any(len(study.members) > 1 for study in studies)
     suite = len(studies) > 1
-    made = [
+    return [
         graphs_table(studies) if suite else None,
         comparison_panels(studies) if suite and several else None,
         comparison_table(studies) if several else None,
         rates_table(studies) if several else None,
         auto_table(studies),
     ]
-    return [each for each in made if each is not None]
 
 
-def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
+def graphs_table(studies: Sequence[Study]) -> Made:
     """Make table 1 of Merrill et al.: what was searched, and how deep."""
     rows: list[list[Any]] = []
     for study in studies:
@@ -67,7 +64,7 @@ def graphs_table(studies: Sequence[Study]) -> dict[str, Any]:
     )
 
 
-def rates_table(studies: Sequence[Study]) -> dict[str, Any]:
+def rates_table(studies: Sequence[Study]) -> Made:
     """Make table 2 of Merrill et al.: mean arc rates, and the speedup over the sequential search."""
     names = list(dict.fromkeys(member.name for study in studies for member in study.members))
     rows = []
@@ -116,17 +113,8 @@ def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
             if autos != [auto] or len(like) < 2:
                 continue
             best = study.best(auto)
-            rows.append(
-                [
-                    study.graph,
-                    auto.one.strategy,
-                    auto.milliseconds,
-                    best.name,
-                    best.milliseconds,
-                    _behind(study, auto, best),
-                    auto.one.reason,
-                ]
-            )
+            facts = (study.graph, auto.one.strategy, auto.milliseconds, best.name, best.milliseconds)
+            rows.append([*facts, _behind(study, auto, best), auto.one.reason])
     if not rows:
         return None
     return table(
@@ -148,7 +136,7 @@ def _behind(study: Study, auto: Member, best: Member) -> str:
     return f"{100 * (auto.milliseconds / best.milliseconds - 1):.3g} % behind"
 
 
-def comparison_panels(studies: Sequence[Study]) -> dict[str, Any]:
+def comparison_panels(studies: Sequence[Study]) -> Made:
     """Draw the times of all strategies on each graph, with their spread over the sources."""
     several = [study for study in studies if len(study.members) > 1]
     names = list(dict.fromkeys(member.name for study in several for member in study.members))
@@ -251,7 +239,7 @@ def comparison_rules(studies: Sequence[Study]) -> str:
     return " ".join([*told, counting_rule([member.one for member in members])]).strip()
 
 
-def comparison_table(studies: Sequence[Study]) -> dict[str, Any]:
+def comparison_table(studies: Sequence[Study]) -> Made:
     """Make the table of every strategy on every graph."""
     rows: list[list[Any]] = []
     columns = ["graph", "strategy", "standing", "median ms"]

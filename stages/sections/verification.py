@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gravel.stages.sections.section import Section, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Verification
+from gravel.stages.artifacts import Verification
+from gravel.stages.sections.section import Made, Section, table
 
 ABOUT = "Checked from the graph alone, with code that is independent of the traversal."
 
@@ -24,7 +22,7 @@ DID_NOT_PASS, DID_NOT_APPLY = "Checks that did not pass", "Checks that did not a
 Row = tuple[str, str, str, int | None, str]
 
 
-def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[dict[str, Any]]:
+def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[Made]:
     """Make a table of all checks; of many verifications a short one, and a row for each that did not pass.
 
     Where all of many passed there is a row for each check, not for each verification.
@@ -103,7 +101,7 @@ def _rows(label: str, one: Verification) -> list[Row]:
     return rows
 
 
-def _listed(title: str, about: str, rows: Sequence[Row]) -> dict[str, Any]:
+def _listed(title: str, about: str, rows: Sequence[Row]) -> Made:
     return table(title, about, "run | check | result | searches | detail", [list(row) for row in rows])
 
 

@@ -79,12 +79,7 @@ class Pieces:
     """
 
     def __init__(
-        self,
-        lines: LineStream,
-        buffers: Sequence[NDArray[Any]],
-        threads: int,
-        *,
-        any_length: bool = False,
+        self, lines: LineStream, buffers: Sequence[NDArray[Any]], threads: int, *, any_length: bool = False
     ) -> None:
         self._lines = lines
         self._any_length = any_length

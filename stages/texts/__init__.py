@@ -11,14 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.ids.distinct import distinct
-from gravel.kernels.ids.text import (
-    common_prefix,
-    fill_slots,
-    hash_texts,
-    insert_texts,
-    sort_keys,
-    take_texts,
-)
+from gravel.kernels.ids.text import common_prefix, fill_slots, hash_texts, insert_texts, sort_keys, take_texts
 
 SHARDS = 16
 """Parts of a set, by hash: as many threads may add at once. A power of two."""
@@ -113,16 +106,7 @@ class _Shard:
     ) -> None:
         self._grow(len(order), size)
         self.count = insert_texts(
-            *texts,
-            hashes,
-            order,
-            self._slots,
-            self._text,
-            self._offsets,
-            self.count,
-            SHARDS,
-            shard,
-            codes,
+            *texts, hashes, order, self._slots, self._text, self._offsets, self.count, SHARDS, shard, codes
         )
 
     def _grow(self, more: int, size: int) -> None:

@@ -135,7 +135,7 @@ class TraverseParameters(Parameters):
     strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names(*PACKAGES)]})
     """The name of a strategy, or `auto`, which chooses by graph and backend and reports why."""
     paper: str | None = None
-    """Use the settings of a paper that docs/strategies.md lists. Other parameters must not contradict them."""
+    """Use the settings of a paper of docs/strategies.md. Other parameters must not contradict them."""
     sources: Sources = RandomSources(random=16)
     """`{random: k, seed: s}`, or a list of ids as the input file writes them, `{file: LIST}`, which has one
     such id a line, or `{vertices: [...]}`. A source that is listed twice is searched from twice."""

@@ -12,7 +12,7 @@ from gravel.kernels.sssp.buffers import labels as labelled
 from gravel.kernels.sssp.buffers import light_heavy, ordered_bytes, queues
 from gravel.kernels.sssp.buffers import on_device as searched
 from gravel.stages.artifacts import CompressedGraph, Graph
-from gravel.stages.compressing.weights import unpacked_weights
+from gravel.stages.compressing.decoding import unpacked_weights
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.placing import (

@@ -12,20 +12,24 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy
+import pyarrow
 
 from gravel.kernels.arrays import backend_of, index_dtype
 from gravel.kernels.cuda.room import is_out_of_memory
 from gravel.kernels.ids.cuda import BITS, Bitmap, Table, bitmap_bytes, shifted
+from gravel.kernels.ids.text_cuda import MAX_ROWS, TextTable, device_bytes
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
 from gravel.stages.readers import Chunk
+from gravel.stages.texts import Texts, ascending
 from gravel.stages.vertex_ids.device_output import DeviceOutput
+from gravel.stages.vertex_ids.dictionary import Dictionary, texts_in, values_of
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.parsing.device import DeviceText
     from gravel.stages.readers import Header
-    from gravel.stages.vertex_ids.spool import Spool
+    from gravel.stages.vertex_ids.ranks import Spool
 
 
 def numbered_on_device(
@@ -120,7 +124,7 @@ class _Edges:
 
     def set_aside(self) -> None:
         """Move all edges to the host, and those to come."""
-        from gravel.stages.vertex_ids.spool import Spool
+        from gravel.stages.vertex_ids.ranks import Spool
 
         if self._spool is not None:
             return
@@ -222,3 +226,36 @@ class _Edges:
 def _bounds(chunk: Chunk) -> tuple[int, int]:
     ends = chunk.source, chunk.target
     return min(int(ids.min()) for ids in ends), max(int(ids.max()) for ids in ends)
+
+
+def encode_on_device(
+    columns: list[pyarrow.ChunkedArray], device_memory: int
+) -> tuple[Dictionary, list[Any]] | None:
+    """Number the ids of columns of one type without nulls, and return each column as vertices on the device.
+
+    Returns None for ids that are no texts, and for those that the device has no room for.
+    """
+    kind = columns[0].type
+    parts = [texts_in(column) for column in columns]
+    if any(part is None for part in parts):
+        return None
+    texts: list[Texts] = [text for part in parts if part is not None for text in part]
+    rows = sum(text.size for text in texts)
+    size = sum(int(text.offsets[-1] - text.offsets[0]) for text in texts)
+    if not 0 < rows <= MAX_ROWS or device_bytes(rows, size) > device_memory:
+        return None
+    try:
+        table = TextTable(texts)
+        different = Texts(table.text, table.offsets)
+        order = ascending(different)
+        ranks = numpy.empty(len(order), numpy.uint32)
+        ranks[order] = numpy.arange(len(order), dtype=numpy.uint32)
+        vertices, first = [], 0
+        for column in columns:
+            vertices.append(table.vertices(ranks, first, first + len(column)))
+            first += len(column)
+    except Exception as error:
+        if is_out_of_memory(error):
+            return None
+        raise
+    return Dictionary(values_of(different.taken(order), kind)), vertices

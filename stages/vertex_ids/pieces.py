@@ -16,10 +16,8 @@ from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.context import MemorySink
 from gravel.stages.readers import Chunk, Header, TextChunk
 from gravel.stages.texts import Texts
-from gravel.stages.vertex_ids.edges import numbered, written
-from gravel.stages.vertex_ids.ranks import side_by_side
-from gravel.stages.vertex_ids.spool import NARROW
-from gravel.stages.vertex_ids.text_edges import numbered_texts
+from gravel.stages.vertex_ids.edges import numbered, numbered_texts, written
+from gravel.stages.vertex_ids.ranks import NARROW, side_by_side
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context

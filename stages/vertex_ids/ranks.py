@@ -2,18 +2,105 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.stages.readers import Chunk
+from gravel.stages.streams.opening import explain
 from gravel.stages.vertex_ids.ids import IdSet
-from gravel.stages.vertex_ids.spool import Spool
+
+NARROW = 1 << 32
+"""Chunks whose ids all lie below this can be kept in 32 bits."""
+
+
+@dataclass(frozen=True)
+class _Stored:
+    offset: int
+    edges: int
+    dtype: numpy.dtype[Any]
+
+
+class Spool:
+    """A sequence of chunks that grows at the end and is read from the start, more than once if need be."""
+
+    def __init__(self, folder: Path, memory: int, *, weighted: bool) -> None:
+        self._folder = folder
+        self._free = memory
+        self._weighted = weighted
+        self._held: list[Chunk] = []
+        self._stored: list[_Stored] = []
+        self._file: BinaryIO | None = None
+        self.edges = 0
+
+    def append(self, chunk: Chunk, *, narrow: bool = False) -> None:
+        """Keep a chunk, whose arrays stay as they are; `narrow` promises numbers from 0 to below `NARROW`."""
+        if not len(chunk.source):
+            return
+        dtype = numpy.dtype(numpy.uint32 if narrow else numpy.int64)
+        size = len(chunk.source) * (2 * dtype.itemsize + (8 if self._weighted else 0))
+        source, target = chunk.source.astype(dtype, copy=False), chunk.target.astype(dtype, copy=False)
+        self.edges += len(source)
+        if not self._stored and size <= self._free:
+            self._free -= size
+            self._held.append(Chunk(source, target, chunk.weight))
+            return
+        self._write(source, target, chunk.weight)
+
+    def _write(self, source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any] | None) -> None:
+        try:
+            if self._file is None:
+                # Removed from the folder at once, so that nothing of it outlives the process.
+                self._file = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
+            offset = self._file.seek(0, 2)
+            for array in (source, target, weight):
+                if array is not None:
+                    _write_all(self._file, array)
+        except OSError as error:
+            raise explain(error, str(self._folder)) from None
+        self._stored.append(_Stored(offset, len(source), source.dtype))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Yield the chunks, with ids of uint32 or int64."""
+        yield from self._held
+        for stored in self._stored:
+            assert self._file is not None
+            self._file.seek(stored.offset)
+            source = self._read(stored.edges, stored.dtype)
+            target = self._read(stored.edges, stored.dtype)
+            weight = self._read(stored.edges, numpy.dtype(numpy.float64)) if self._weighted else None
+            yield Chunk(source, target, weight)
+
+    def _read(self, count: int, dtype: numpy.dtype[Any]) -> NDArray[Any]:
+        assert self._file is not None
+        array = numpy.empty(count, dtype)
+        view = array.view(numpy.uint8).data
+        done = 0
+        while done < len(view):
+            done += self._file.readinto(view[done:])  # type: ignore[attr-defined]
+        return array
+
+    def close(self) -> None:
+        """Give up memory and disk."""
+        self._held.clear()
+        self._stored.clear()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def _write_all(file: BinaryIO, array: NDArray[Any]) -> None:
+    view = numpy.ascontiguousarray(array).view(numpy.uint8).data
+    while len(view):
+        view = view[file.write(view) :]
+
 
 Item = TypeVar("Item")
 

@@ -13,9 +13,10 @@ from gravel.stages.counting.metrics import (
     L2_SECTORS,
     METRICS,
     NVLINK_SENT,
+    UnreadableTable,
     added,
+    read_table,
 )
-from gravel.stages.counting.table import UnreadableTable, read_table
 
 SAMPLE = (Path(__file__).parent / "ncu" / "plain.csv").read_text()
 

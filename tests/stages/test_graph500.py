@@ -19,8 +19,7 @@ from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.graph500 import STAGE, graph500
 from gravel.stages.graph500_parameters import Graph500Parameters
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.graph500 import lacking, told_rules
-from gravel.stages.sections.graph500.block import Run, fields, harmonic_mean_and_error, lines
+from gravel.stages.sections.graph500 import Run, fields, harmonic_mean_and_error, lacking, lines, told_rules
 from gravel.stages.stage import Machine
 
 SCALE, SEED = 7, 3

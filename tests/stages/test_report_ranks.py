@@ -10,8 +10,7 @@ import pytest
 from gravel.kernels.partition import Division, suggest_threshold
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Measurement, Partition
-from gravel.stages.sections.ranks.splits import splits_of
-from gravel.stages.sections.ranks.thresholds import allowed
+from gravel.stages.sections.ranks.thresholds import allowed, splits_of
 from gravel.stages.sections.ranks.times import typical_search
 from tests.stages.ranked_case import Sections, column, graph_of, ran, sections_of, two_graphs
 

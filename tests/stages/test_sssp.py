@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import dijkstra
 from gravel.pipeline.store.layout import split
 from gravel.stages import compress, partition, paths, reorder, symmetrize, traverse, verify
 from gravel.stages.artifacts import EdgeList, Traversal
-from gravel.stages.compressing import weights as packing
+from gravel.stages.compressing import decoding as packing
 from gravel.stages.compressing.decoding import decompress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed

@@ -5,9 +5,8 @@ import pytest
 
 from gravel.stages.readers import Chunk
 from gravel.stages.vertex_ids.ids import IdSet
-from gravel.stages.vertex_ids.ranks import ranked
+from gravel.stages.vertex_ids.ranks import Spool, ranked
 from gravel.stages.vertex_ids.sparse import SparseIds
-from gravel.stages.vertex_ids.spool import Spool
 
 TOP = (1 << 63) - 1
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from gravel.pipeline.cli import main
-from gravel.stages.sections.graph500.block import printed
+from gravel.stages.sections.graph500 import printed
 
 WORKFLOW = Path(__file__).resolve().parents[2] / "workflows" / "graph500.yaml"
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import Axis, Curves, Line, Rule, thinned
 from gravel.stages.sections.frontiers import MAX_PANELS
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import studies
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 WAYS = {(False, False): "off", (True, False): "warp", (False, True): "history", (True, True): "both"}
 """Names of the ways to cull: in the warp, by history."""
@@ -30,7 +28,7 @@ STATED = (
 )
 
 
-def culling_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def culling_sections(members: Runs) -> list[Made]:
     """Make the table of factors and the picture over levels; none where no racing claims were counted."""
     raced = [(label, one) for label, one in members if way_of(one) is not None and _factor(one) is not None]
     found = {
@@ -60,7 +58,7 @@ def _factor(one: Measurement) -> float | None:
     return sum(search["expanded"] for search in counted) / logical if logical else None
 
 
-def _table(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[str, Any]:
+def _table(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> Made:
     rows: list[list[Any]] = []
     for (graph, strategy), by_way in found.items():
         factors = {way: _factor(one) for way, one in by_way.items()}
@@ -71,14 +69,7 @@ def _table(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[s
     return table(
         "Redundant expansion by culling",
         f"Gathered arcs over arcs of the reached vertices, for all searches, with racing claims. {STATED}",
-        [
-            "graph",
-            "strategy",
-            *WAYS.values(),
-            "the paper's, off",
-            "of its graph",
-            f"below {BOUND} with both",
-        ],
+        ["graph", "strategy", *WAYS.values(), "the paper's, off", "of its graph", f"below {BOUND} with both"],
         rows,
         result=190,
     )
@@ -98,7 +89,7 @@ def level_factors(one: Measurement) -> list[float]:
     return [gathered / logical if logical else 1.0 for gathered, logical in pairs]
 
 
-def _figure(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> dict[str, Any]:
+def _figure(found: Mapping[tuple[str, str], Mapping[str, Measurement]]) -> Made:
     several = len({strategy for _, strategy in found}) > 1
     found = dict(list(found.items())[:MAX_PANELS])
     data = {

@@ -210,11 +210,7 @@ def _search(graph: SearchedGraph, strategy: str) -> Any:
 
     try:
         return prepare(
-            graph.row_offsets,
-            graph.columns,
-            strategy=strategy,
-            output="distance",
-            symmetric=graph.symmetric,
+            graph.row_offsets, graph.columns, strategy=strategy, output="distance", symmetric=graph.symmetric
         )
     except ValueError as error:
         raise StageError(str(error)) from None

@@ -8,26 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gravel.stages.charts import (
-    COLORS,
-    MAX_SINGLE_LEVELS,
-    Axis,
-    Curves,
-    Line,
-    Rows,
-    RowSeries,
-    Rule,
-    thinned,
-)
+from gravel.stages.artifacts import Probe
+from gravel.stages.charts import COLORS, MAX_SINGLE_LEVELS, Axis, Curves, Line, Rows, RowSeries, Rule, thinned
 from gravel.stages.charts.model import Color
 from gravel.stages.sections.rates import ARC_RATE, NO_START, count
 from gravel.stages.sections.repetitions import first_label
-from gravel.stages.sections.section import Section, figure, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Probe
+from gravel.stages.sections.section import Made, Section, figure, table
 
 MAX_LEVEL_PLOTS = 8
 """Plots over levels drawn at most, as for frontiers of measurements."""
@@ -35,7 +23,7 @@ MAX_LEVEL_PLOTS = 8
 Members = Sequence[tuple[str, "Probe"]]
 
 
-def probe_sections(members: Members) -> list[dict[str, Any]]:
+def probe_sections(members: Members) -> list[Made]:
     """Make the sections of probes from the median repetition of each, then the table of all repetitions."""
     groups: dict[str, list[Probe]] = {}
     for label, one in members:
@@ -49,7 +37,7 @@ def probe_sections(members: Members) -> list[dict[str, Any]]:
     return [*once, _repeated_table(repeated)] if repeated else once
 
 
-def _once(members: Members) -> list[dict[str, Any]]:
+def _once(members: Members) -> list[Made]:
     """Make the table of all parts, then the figures that they allow."""
     ran = [(label, one) for label, one in members if one.parts and one.searches]
     sections = [_table(ran)] if ran else []
@@ -101,7 +89,7 @@ def _share(one: Probe, place: int) -> float | None:
     return 100 * (_total(one, "passed", place) - fresh) / ideal if ideal > 0 else None
 
 
-def _table(members: Members) -> dict[str, Any]:
+def _table(members: Members) -> Made:
     about = ["The arc rate counts stored arcs. Times are sums over the levels of a search."]
     for hardware in sorted({one.hardware for _, one in members}):
         about.append(f"Measured on {hardware}.")
@@ -138,12 +126,7 @@ def _table(members: Members) -> dict[str, Any]:
     )
 
 
-def _bars(
-    title: str,
-    about: str,
-    series: dict[str, dict[str, float | None]],
-    unit: str,
-) -> dict[str, Any]:
+def _bars(title: str, about: str, series: dict[str, dict[str, float | None]], unit: str) -> Made:
     """Draw a group of bars for each run; `series` leads from a bar's name to values by run."""
     runs = list(dict.fromkeys(run for values in series.values() for run in values))
     drawn = any(value for values in series.values() for value in values.values())
@@ -176,7 +159,7 @@ def _series(members: Members, part: str, value: Any) -> dict[str, dict[str, floa
     return found
 
 
-def _counted(members: Members) -> list[dict[str, Any]]:
+def _counted(members: Members) -> list[Made]:
     gathers = [(label, one) for label, one in members if one.counted and one.measure == "gather"]
     if not gathers:
         return []
@@ -205,7 +188,7 @@ def _counted(members: Members) -> list[dict[str, Any]]:
     ]
 
 
-def _false_negatives(members: Members) -> list[dict[str, Any]]:
+def _false_negatives(members: Members) -> list[Made]:
     looked = [(label, one) for label, one in members if one.measure == "lookup"]
     if not looked:
         return []
@@ -260,7 +243,7 @@ def _pairs(one: Probe) -> list[tuple[str, tuple[int, int], int]]:
     return found
 
 
-def _both(members: Members) -> list[dict[str, Any]]:
+def _both(members: Members) -> list[Made]:
     both = [(label, one) for label, one in members if one.measure == "gather_and_lookup"]
     if not both:
         return []
@@ -364,7 +347,7 @@ def _middle(group: Sequence[Probe]) -> Probe:
     return group[sorted(timed)[(len(timed) - 1) // 2][1]]
 
 
-def _repeated_table(repeated: dict[str, list[Probe]]) -> dict[str, Any]:
+def _repeated_table(repeated: dict[str, list[Probe]]) -> Made:
     rows: list[list[Any]] = []
     for label, group in repeated.items():
         for place, part in enumerate(group[0].parts):

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries
 from gravel.stages.sections.ranks.times import in_turns
 from gravel.stages.sections.rates import ARC_RATE, harmonic_mean, rates
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import coordinates
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
 
 ENDS = ("local duplicate", "in the bitmask", "own", "sent")
 """What becomes of a neighbour that is gathered."""
@@ -36,7 +34,7 @@ class StripedRun:
     one: Measurement
 
     @property
-    def stripes(self) -> list[dict[str, Any]]:
+    def stripes(self) -> list[Made]:
         """What the ranks told, by search."""
         return [search["stripes"] for search in self.one.searches]
 
@@ -77,7 +75,7 @@ class StripedRun:
         return [count / max(1, sum(sums)) for count in sums]
 
 
-def striped_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def striped_sections(members: Runs) -> list[Made]:
     """Make the sections of searches over stripes; none where there are none."""
     runs = _runs(members)
     if not runs:
@@ -89,7 +87,7 @@ def striped_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[st
     return [*(section for section in optional if section is not None), _table(runs)]
 
 
-def _runs(members: Sequence[tuple[str, Measurement]]) -> list[StripedRun]:
+def _runs(members: Runs) -> list[StripedRun]:
     runs = []
     for label, one in members:
         if not one.searches or any("stripes" not in search for search in one.searches):
@@ -243,7 +241,7 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
     )
 
 
-def _table(runs: Sequence[StripedRun]) -> dict[str, Any]:
+def _table(runs: Sequence[StripedRun]) -> Made:
     rows: list[list[Any]] = []
     for run in runs:
         told = run.stripes

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rule
 from gravel.stages.charts.model import Dash
 from gravel.stages.papers.published.experiments import experiments
-from gravel.stages.sections.ranks.splits import MAX_GRAPHS, Split, SplitGraph, split_of
+from gravel.stages.sections.ranks.thresholds import MAX_GRAPHS, Split, SplitGraph, split_of
 from gravel.stages.sections.ranks.times import sent
 from gravel.stages.sections.rates import EDGE_RATE, GENERATED_RATE, geometric_mean, rates
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division
-    from gravel.stages.artifacts import Measurement
 
 MAX_COUNTS = 4
 """Numbers of ranks whose formula is drawn in one panel."""
@@ -32,7 +32,7 @@ def table_bytes(graph: SplitGraph, division: Division, ranks: int) -> int:
     return 8 * graph.vertices + 8 * division.delegates * ranks + 4 * division.arcs + 4 * division.nn
 
 
-def memory_sections(graphs: Sequence[SplitGraph]) -> list[dict[str, Any]]:
+def memory_sections(graphs: Sequence[SplitGraph]) -> list[Made]:
     """Draw bytes for each arc over thresholds: the formula for each number of ranks, and what is stored."""
     drawn = graphs[:MAX_GRAPHS]
     counts = sorted({ranks for graph in drawn for ranks in _counts(graph)})
@@ -111,7 +111,7 @@ def _panel(graph: SplitGraph, colors: Mapping[int, int]) -> Curves:
     )
 
 
-def volume_sections(runs: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def volume_sections(runs: Runs) -> list[Made]:
     """Make a table of the runs over more than one rank; none where there are none."""
     rows = []
     for label, one in runs:
@@ -193,9 +193,7 @@ SOURCES = 140
 """Random sources of each of the paper's data points."""
 
 
-def paper_mean_sections(
-    runs: Sequence[tuple[str, Measurement]], members: Sequence[tuple[str, Any]] = ()
-) -> list[dict[str, Any]]:
+def paper_mean_sections(runs: Runs, members: Sequence[tuple[str, Any]] = ()) -> list[Made]:
     """Make a table of geometric means over searches with more than one level.
 
     The paper's rates count the edges of the edge lists that are among `members`.
@@ -225,14 +223,9 @@ def paper_mean_sections(
 def _mean_row(label: str, one: Measurement, generated: float | None) -> list[Any]:
     deep = [search for search in one.searches if search["depth"] > 1 and search["milliseconds"] > 0]
     speeds = rates(deep, "edges")
-    return [
-        label,
-        len(one.searches),
-        len(deep),
-        geometric_mean([search["milliseconds"] for search in deep]) if deep else None,
-        generated,
-        geometric_mean(speeds) if speeds else None,
-    ]
+    facts = (label, len(one.searches), len(deep))
+    figures = (geometric_mean([search["milliseconds"] for search in deep]) if deep else None, generated)
+    return [*facts, *figures, geometric_mean(speeds) if speeds else None]
 
 
 SECTIONS = (

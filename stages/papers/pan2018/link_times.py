@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.artifacts import Links
 from gravel.stages.charts import COLORS, Axis, Curves, Line
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.machines import LinkCurve, Machine
-    from gravel.stages.artifacts import Links
 
 PATTERNS = {
     "pair": "one message",
@@ -24,7 +24,7 @@ BASES = {"peer": "cuda", "nccl": "cuda", "wire": "cpu"}
 """Backend of the searches whose messages a transport carries."""
 
 
-def link_sections(members: Sequence[tuple[str, Links]]) -> list[dict[str, Any]]:
+def link_sections(members: Sequence[tuple[str, Links]]) -> list[Made]:
     """List and draw the links."""
     return [_times(members), _rates(members), _table(members)]
 
@@ -97,7 +97,7 @@ def _panels(
     ]
 
 
-def _times(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
+def _times(members: Sequence[tuple[str, Links]]) -> Made:
     named = _named(members)
     return figure(
         "Time of messages by their size",
@@ -131,7 +131,7 @@ def _rates(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
     )
 
 
-def _table(members: Sequence[tuple[str, Links]]) -> dict[str, Any]:
+def _table(members: Sequence[tuple[str, Links]]) -> Made:
     rows: list[list[Any]] = []
     for label, one in members:
         for transport in dict.fromkeys(curve["transport"] for curve in one.curves):

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ByteSize, Field, model_validator
 
+from gravel.stages.artifacts import Links
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.kernels.probes.links import Link, Measured
-    from gravel.stages.artifacts import Links
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
 

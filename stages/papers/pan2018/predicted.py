@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.artifacts import Links, Measurement
 from gravel.stages.charts import Axis, Curves, Line
 from gravel.stages.papers.pan2018.link_times import machine_with
-from gravel.stages.sections.ranks.splits import Split, run_names, split_of
+from gravel.stages.sections.ranks.thresholds import Split, run_names, split_of
 from gravel.stages.sections.ranks.times import in_turns, ranks_of, sent, spent
 from gravel.stages.sections.ranks.transports import transport_of
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.machines import Machine
     from gravel.kernels.partition.model import Prediction, Searching
-    from gravel.stages.artifacts import Links, Measurement
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,7 @@ def searching_of(one: Measurement, symmetric: bool) -> Searching:
     )
 
 
-def compare(
-    runs: Sequence[tuple[str, Measurement]], links: Sequence[tuple[str, Links]] = ()
-) -> list[Compared]:
+def compare(runs: Runs, links: Sequence[tuple[str, Links]] = ()) -> list[Compared]:
     """Predict every run from the local rate of the one with the fewest ranks on its backend and transport.
 
     Links that were measured stand in the place of those that are known of such machines.
@@ -119,15 +117,13 @@ def compare(
     return found
 
 
-def predicted_sections(
-    runs: Sequence[tuple[str, Measurement]], links: Sequence[tuple[str, Links]] = ()
-) -> list[dict[str, Any]]:
+def predicted_sections(runs: Runs, links: Sequence[tuple[str, Links]] = ()) -> list[Made]:
     """List and draw predicted and measured times; none unless several runs compare."""
     found = compare(runs, links)
     return [_table(found, bool(links)), _figure(found)] if len(found) > 1 else []
 
 
-def _table(found: Sequence[Compared], links: bool) -> dict[str, Any]:
+def _table(found: Sequence[Compared], links: bool) -> Made:
     rows: list[list[Any]] = []
     for each in found:
         measured, predicted = computed(each.one), each.prediction
@@ -165,7 +161,7 @@ def _table(found: Sequence[Compared], links: bool) -> dict[str, Any]:
     )
 
 
-def _figure(found: Sequence[Compared]) -> dict[str, Any]:
+def _figure(found: Sequence[Compared]) -> Made:
     names = run_names([each.label for each in found])
     kinds = {
         "local computation": [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.charts import Axis, Curves, Line
 from gravel.stages.sections.rates import GENERATED_RATE
-from gravel.stages.sections.section import Section, figure, table
+from gravel.stages.sections.section import Made, Section, figure, table
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division
@@ -75,7 +75,7 @@ def paper_efficiency() -> float:
     return PAPER_RATES[most] / (most * PAPER_RATES[1])
 
 
-def thousand_sections(predict: bool = True) -> list[dict[str, Any]]:
+def thousand_sections(predict: bool = True) -> list[Made]:
     """Draw and list what the model predicts for machines that were not measured."""
     from gravel.kernels.partition.machines import H200_NCCL, H200_PEER, P100_RAY
 
@@ -89,7 +89,7 @@ def thousand_sections(predict: bool = True) -> list[dict[str, Any]]:
 COUNTED = Axis(label="ranks", scale="log2", ticks=COUNTS[::2])
 
 
-def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
+def _figure(found: dict[str, dict[str, list[Point]]]) -> Made:
     def rates(kind: str, title: str) -> Curves:
         return Curves(
             title=title,
@@ -151,26 +151,15 @@ def _figure(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
     )
 
 
-def _table(found: dict[str, dict[str, list[Point]]]) -> dict[str, Any]:
+def _table(found: dict[str, dict[str, list[Point]]]) -> Made:
     rows: list[list[Any]] = []
     for kind, several in found.items():
         for machine, points in several.items():
             for point, share in zip(points, efficiencies(points), strict=True):
                 predicted = point.prediction
-                rows.append(
-                    [
-                        kind.lower(),
-                        machine,
-                        point.ranks,
-                        point.hosts,
-                        point.division.threshold,
-                        point.division.delegates / 8,
-                        *(1e3 * getattr(predicted, name) for name in PARTS),
-                        1e3 * predicted.seconds,
-                        point.gteps,
-                        100 * share,
-                    ]
-                )
+                facts = (kind.lower(), machine, point.ranks, point.hosts, point.division.threshold)
+                figures = (point.division.delegates / 8, *(1e3 * getattr(predicted, name) for name in PARTS))
+                rows.append([*facts, *figures, 1e3 * predicted.seconds, point.gteps, 100 * share])
     return table(
         "Predicted times to 1,024 ranks",
         "Times in ms, nothing overlapped; the efficiency is the rate of a rank over that of one "

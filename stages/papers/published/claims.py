@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.papers.published.experiments import Experiment
+from gravel.stages.papers.published.model import Claim, Published
 from gravel.stages.sections.rates import geometric_mean, harmonic_mean
 from gravel.stages.sections.section import table
-
-if TYPE_CHECKING:
-    from gravel.stages.papers.published.experiments import Experiment
-    from gravel.stages.papers.published.model import Claim, Published
 
 COLUMN_BITS = 32
 """Bits of a column index of a graph with fewer than 2^32 vertices, which layouts are compared with."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gravel.stages.artifacts import EdgeList, Measurement
+from gravel.stages.papers.published.model import Row
 from gravel.stages.sections.rates import geometric_mean, rates
 from gravel.stages.sections.studies import coordinates, is_batched
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import EdgeList, Measurement
-    from gravel.stages.papers.published.model import Row
-
 
 SAME_SIZE = 0.01
 """Stored arcs may differ by this share for a graph to count as the paper's: collections drop duplicates."""

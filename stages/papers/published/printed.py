@@ -7,16 +7,16 @@ is said in its cell, and nothing stands in for it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gravel.stages.papers.published.experiments import graph_size
-from gravel.stages.papers.published.model import CONVENTIONS
-from gravel.stages.sections.section import table
+from gravel.stages.artifacts import Verification
+from gravel.stages.papers.published.claims import claims_table
+from gravel.stages.papers.published.experiments import Experiment, experiments, graph_size
+from gravel.stages.papers.published.model import CONVENTIONS, Published, Row, Table, read_published
+from gravel.stages.sections.cells import Checks
+from gravel.stages.sections.repetitions import typical
+from gravel.stages.sections.section import Made, Section, table
 from gravel.stages.sections.studies import coordinates
-
-if TYPE_CHECKING:
-    from gravel.stages.papers.published.experiments import Experiment
-    from gravel.stages.papers.published.model import Published, Row, Table
 
 NOT_RUN = "not run: needs a GPU"
 NEEDS_GPU = "needs a GPU"
@@ -34,7 +34,7 @@ def printed_tables(
     measured: Sequence[Experiment],
     not_run: Mapping[str, str],
     verified: Mapping[str, str],
-) -> list[dict[str, Any]]:
+) -> list[Made]:
     """Make a section of each table that is shown as it is printed and that any experiment compares with.
 
     `not_run` are reasons by the label of what was not run; `verified` the verdict by a measurement's label.
@@ -54,7 +54,7 @@ def _section(
     measured: Sequence[Experiment],
     lost: Sequence[Mapping[str, str]],
     verified: Mapping[str, str],
-) -> dict[str, Any]:
+) -> Made:
     columns = list(dict.fromkeys(str(row.column) for row in printed.rows))
     lines: list[list[Any]] = []
     for place in _places(printed, measured):
@@ -191,3 +191,87 @@ def _verdict(checked: set[str | None]) -> str | None:
     if not known or None in checked:
         return None
     return "; ".join(["passed", *sorted(each.removeprefix("passed, ") for each in known - {"passed"})])
+
+
+def published_tables(published: Published, measured: Sequence[Experiment]) -> list[Made]:
+    """Make a section of each printed table that any experiment compares with."""
+    made = [_beside(published, printed, measured) for printed in published.tables if not printed.printed]
+    return [section for section in made if section["rows"]]
+
+
+def _beside(published: Published, printed: Table, measured: Sequence[Experiment]) -> Made:
+    unit = CONVENTIONS[printed.convention]
+    rows = [
+        _row(row, printed, one)
+        for row in printed.rows
+        for one in measured
+        if one.fits(printed.match, row.match)
+    ]
+    if printed.convention == "order_milliseconds":
+        rows = [row for row in rows if row[2] is not None]  # it is measured by searches of columns alone
+    about = [
+        f"{published.papers[printed.paper]}; measured there on {printed.machine}.",
+        f"Both columns of values count {unit}.",
+    ]
+    if any(row[-1] is None for row in rows) and printed.convention == "generated":
+        about.append("A rate per generated edge needs the edge list among the inputs of the report.")
+    return table(
+        f"Beside {printed.paper}, {printed.table}",
+        " ".join(about),
+        f"paper's row | paper, {unit} | here, {unit} | here / paper | graph | run",
+        rows,
+        result=80,
+        compared=_ratios(printed, rows),
+    )
+
+
+def _ratios(printed: Table, rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+    """Give the range of ratios to the printed values."""
+    ratios = [row[3] for row in rows if row[3] is not None]
+    if not ratios:
+        return ()
+    least, most = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
+    told = least if min(ratios) == max(ratios) else f"{least} to {most}"
+    others = "" if all(row[4] == "the paper's size" for row in rows) else ", on other graphs"
+    return (f"{told} times the values of {printed.paper}, {printed.table}{others}.",)
+
+
+def _row(row: Row, printed: Table, one: Experiment) -> list[Any]:
+    found = one.value(printed.convention)
+    facts = (row.row, row.value, found, None if found is None or row.value is None else found / row.value)
+    return [*facts, graph_size(row, one), one.label]
+
+
+def published_sections(
+    published: str | Published, members: Sequence[tuple[str, Any]], not_run: Mapping[str, str] | None = None
+) -> list[Made]:
+    """Make a section of each printed table that any experiment compares with, and one of the claims.
+
+    `published` is a file or what it says; `not_run` are reasons by the labels of what was not run.
+    """
+    if isinstance(published, str):
+        published = read_published(published)
+    measured = experiments(members)
+    kinds: dict[str, list[tuple[str, Any]]] = {}
+    for label, one in members:
+        kinds.setdefault(type(one).__name__, []).append((label, one))
+    middle = typical(kinds.get("Measurement", []))
+    kinds["Measurement"] = middle
+    checks = Checks(kinds)
+    found = {label: checks.of(label) for label, _ in middle}
+    verified = {label: _checked(one) for label, one in found.items() if one is not None}
+    made = printed_tables(published, experiments(middle), not_run or {}, verified)
+    claims = claims_table(published, measured)
+    return [*made, *published_tables(published, measured), *([claims] if claims is not None else [])]
+
+
+def _checked(one: Verification) -> str:
+    """Say whether the labels passed; of components that were left in parts, how many vertices are whole."""
+    if not all(check["passed"] for check in one.checks):
+        return "FAILED"
+    parts = [each for each in one.skipped if isinstance(each, dict) and each.get("check") == "edges_agree"]
+    share = next((each["whole"] for each in parts if "whole" in each), None)
+    return "passed" if share is None else f"passed, parts left: {100 * share:.6g} % of vertices whole"
+
+
+SECTIONS = (Section(rank=190, make=published_sections, needs=("published", "members", "not_run")),)

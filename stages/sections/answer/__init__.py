@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gravel.stages.sections.answer.beside import MAX_NAMED, beside_runs
-from gravel.stages.sections.answer.sentences import asked, sentence
+from gravel.stages.artifacts import Centrality, Measurement, Verification
+from gravel.stages.sections.answer.sentences import MAX_NAMED, asked, beside_runs, sentence
 from gravel.stages.sections.centralities import largest, name_of
 from gravel.stages.sections.findings import Findings
 from gravel.stages.sections.graph500 import graph500_facts
 from gravel.stages.sections.ranks.times import in_turns
 from gravel.stages.sections.rates import count
+from gravel.stages.sections.section import Made, Runs
 from gravel.stages.sections.studies import coordinates, is_batched
 from gravel.stages.sections.verification import checked_on
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Centrality, Measurement, Verification
 
 MAX_MEASURES = 6
 """Centralities of which the answer names the first vertices."""
@@ -32,7 +30,7 @@ MAX_REASONS = 3
 """Reasons why something was not run that the answer gives."""
 
 
-def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) -> Made:
     """Make the section of the answer from what a report was given and the other sections.
 
     `verdict` is "passed", "FAILED", "not verified", or empty where nothing was measured.
@@ -115,14 +113,12 @@ SEARCHES = ("bfs", "sssp")
 """Algorithms whose results are those of searches; others label vertices."""
 
 
-def subject_of(measured: Sequence[tuple[str, Measurement]]) -> str:
+def subject_of(measured: Runs) -> str:
     """Name what a verification checks: neither how a file was read nor what was timed is meant."""
     return "searches" if all(one.algorithm in SEARCHES for _, one in measured) else "labels"
 
 
-def verdict_of(
-    measured: Sequence[tuple[str, Measurement]], verified: Sequence[tuple[str, Verification]]
-) -> tuple[str, str]:
+def verdict_of(measured: Runs, verified: Sequence[tuple[str, Verification]]) -> tuple[str, str]:
     """Return the verdict on all measurements together, empty if there are none, and what it rests on."""
     if not measured:
         return "", ""

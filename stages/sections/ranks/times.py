@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from statistics import mean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gravel.stages.charts import (
-    MAX_SINGLE_LEVELS,
-    Axis,
-    Curves,
-    Line,
-    Rows,
-    RowSeries,
-    Span,
-    bands,
-    thinned,
-)
+from gravel.stages.artifacts import Measurement
+from gravel.stages.charts import MAX_SINGLE_LEVELS, Axis, Curves, Line, Rows, RowSeries, Span, bands, thinned
 from gravel.stages.sections.frontiers import level_table
-from gravel.stages.sections.ranks.splits import run_names
-from gravel.stages.sections.section import Section, figure, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
-
-Runs = Sequence[tuple[str, "Measurement"]]
+from gravel.stages.sections.ranks.thresholds import run_names
+from gravel.stages.sections.section import Made, Runs, Section, figure, table
 
 PARTS = {
     "visit": "local computation",
@@ -93,7 +79,7 @@ def ranks_of(one: Measurement) -> int | None:
     return found
 
 
-def times_sections(runs: Runs) -> list[dict[str, Any]]:
+def times_sections(runs: Runs) -> list[Made]:
     """Make the table of all runs over ranks, and the pictures of their parts and levels."""
     sections = [_table(runs)]
     if 1 < len(runs) <= MAX_BARS:
@@ -102,7 +88,7 @@ def times_sections(runs: Runs) -> list[dict[str, Any]]:
     return [*sections, _levels(runs[:MAX_PANELS]), *([] if long is None else [long])]
 
 
-def _table(runs: Runs) -> dict[str, Any]:
+def _table(runs: Runs) -> Made:
     rows: list[list[Any]] = []
     names = parts_of(runs)
     for label, one in runs:
@@ -164,7 +150,7 @@ def _table(runs: Runs) -> dict[str, Any]:
     )
 
 
-def _bars(runs: Runs) -> dict[str, Any]:
+def _bars(runs: Runs) -> Made:
     names = run_names([label for label, _ in runs])
     titles = parts_of(runs)
     parts = [spent(one, titles) for _, one in runs]
@@ -207,7 +193,7 @@ def typical_search(one: Measurement) -> Mapping[str, Any]:
     return found
 
 
-def _levels(runs: Runs) -> dict[str, Any]:
+def _levels(runs: Runs) -> Made:
     names = run_names([label for label, _ in runs])
     told = [typical_search(one)["ranks"] for _, one in runs]
     return figure(

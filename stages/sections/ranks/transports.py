@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import mean, median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gravel.stages.sections.ranks.times import PARTS, Runs, options, ranks_of, typical_search
+from gravel.stages.artifacts import Measurement
+from gravel.stages.sections.ranks.times import PARTS, options, ranks_of, typical_search
 from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
-from gravel.stages.sections.section import Section, table
-
-if TYPE_CHECKING:
-    from gravel.stages.artifacts import Measurement
+from gravel.stages.sections.section import Made, Runs, Section, table
 
 MAX_LEVELS = 60
 """Levels of a search that are told; deeper ones are left out."""
@@ -23,7 +21,7 @@ def transport_of(one: Measurement) -> str | None:
     return name if one.backend == "cuda" else None
 
 
-def transport_sections(runs: Runs) -> list[dict[str, Any]]:
+def transport_sections(runs: Runs) -> list[Made]:
     """Make a table for every partition that was searched in the same way over more than one transport."""
     alike: dict[tuple[Any, ...], dict[str, Measurement]] = {}
     for _, one in runs:
@@ -38,7 +36,7 @@ def transport_sections(runs: Runs) -> list[dict[str, Any]]:
     return [_table(key, found) for key, found in alike.items() if len(found) > 1]
 
 
-def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> dict[str, Any]:
+def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> Made:
     vertices, _, threshold, ranks, chosen = key
     first = next(iter(found.values()))
     source = typical_search(first)["source"]
@@ -66,11 +64,7 @@ def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> dict[str, An
             if "peer" in found
             else ""
         ),
-        [
-            "level",
-            "frontier",
-            *(f"{name} {title}" for name in searches for title in PARTS.values()),
-        ],
+        ["level", "frontier", *(f"{name} {title}" for name in searches for title in PARTS.values())],
         rows,
     )
 
@@ -83,7 +77,7 @@ def _of_source(one: Measurement, source: int) -> Mapping[str, Any]:
     return found
 
 
-def host_column_sections(members: Sequence[tuple[str, Measurement]]) -> list[dict[str, Any]]:
+def host_column_sections(members: Runs) -> list[Made]:
     """Make a table of the runs over ranks that read columns out of host memory; none where none did."""
     rows = [
         _host_row(label, one)
@@ -108,15 +102,9 @@ def _host_row(label: str, one: Measurement) -> list[Any]:
     read = [search["link_bytes"] for search in one.searches]
     taken = [search["milliseconds"] for search in one.searches]
     found = rates(one.searches, "edges")
-    return [
-        label,
-        one.graph.get("partition", {}).get("ranks"),
-        one.asked.get("placement"),
-        mean(taken),
-        harmonic_mean(found) if found else None,
-        mean(read),
-        sum(read) / sum(taken) / 1e6 if sum(taken) else None,
-    ]
+    facts = (label, one.graph.get("partition", {}).get("ranks"), one.asked.get("placement"), mean(taken))
+    figures = (harmonic_mean(found) if found else None, mean(read))
+    return [*facts, *figures, sum(read) / sum(taken) / 1e6 if sum(taken) else None]
 
 
 SECTIONS = (

@@ -18,7 +18,7 @@ from gravel.pipeline.report.graph500 import INVALID
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.sections.graph500.block import mean_and_deviation, order_statistics
+from gravel.stages.sections.graph500 import mean_and_deviation, order_statistics
 
 # Two components; 1-2 three times, once turned round, and self-loops at 3 and 11.
 EDGES = [(1, 2), (1, 2), (2, 1), (2, 3), (3, 3), (3, 4), (10, 11), (11, 11), (11, 12)]

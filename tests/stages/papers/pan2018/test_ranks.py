@@ -25,7 +25,7 @@ from gravel.stages.papers.pan2018.thousand import (
     thousand_sections,
 )
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.ranks.splits import splits_of
+from gravel.stages.sections.ranks.thresholds import splits_of
 from tests.stages.ranked_case import Sections, column, graph_of, on_gpus, ran, sections_of, two_graphs
 
 

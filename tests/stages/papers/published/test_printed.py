@@ -10,7 +10,7 @@ import pytest
 from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.errors import StageError
 from gravel.stages.papers.published.model import Published, read_published
-from gravel.stages.papers.published.tables import published_sections
+from gravel.stages.papers.published.printed import published_sections
 from tests.stages.measured import searched
 
 WAY = {"strategy": "adaptive"}

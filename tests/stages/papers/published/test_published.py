@@ -13,7 +13,7 @@ import pytest
 from gravel.stages.artifacts import EdgeList
 from gravel.stages.errors import StageError
 from gravel.stages.papers.published.model import CONVENTIONS, Published, read_published
-from gravel.stages.papers.published.tables import published_sections
+from gravel.stages.papers.published.printed import published_sections
 from tests.stages.measured import searched
 
 FILE = Path(__file__).resolve().parents[4] / "workflows" / "papers" / "published.yaml"
