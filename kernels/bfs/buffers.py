@@ -48,7 +48,7 @@ NARROW = 1 << 31
 """Vertices from which predecessors take 64 bits, and 33 in a key."""
 
 STRETCH, PUSH_BUFFER = 1024, 1024
-"""Queue entries whose weight cpu/push.py sums up at a time, and what a thread finds before it reserves room."""
+"""Queue entries whose weight cpu/push.py sums up at a time; what a thread finds before it reserves room."""
 
 
 @dataclass(frozen=True)
