@@ -1,7 +1,6 @@
 """Arrays of breadth-first searches, beside the rows that they read: a table for each strategy and side.
 
-Searches make their arrays from these tables (`gravel.kernels.buffers`), and plans state them: `on_device` and
-`on_host` know the bounds of what only rows tell.
+Searches make their arrays from these tables. `on_device` and `on_host` know bounds of what only rows tell.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ NARROW = 1 << 31
 """Vertices from which predecessors take 64 bits, and 33 in a key."""
 
 STRETCH, PUSH_BUFFER = 1024, 1024
-"""Queue entries that `commit` of cpu/push.py handles, and sums the weight of, at a time; and vertices that a
-thread collects before it reserves their places in the queue."""
+"""Queue entries whose weight cpu/push.py sums up at a time; what a thread finds before it reserves room."""
 
 
 @dataclass(frozen=True)
@@ -267,10 +265,9 @@ _DEVICE: Mapping[str, Callable[[Size], Table]] = {
 
 
 def on_device(strategy: str, size: Size) -> Table:
-    """State at most what a search of rows on the device takes there beside them, its labels included.
+    """State at most what a search takes on the device beside rows that lie there, its labels included.
 
-    `auto` takes what the largest takes of those that it may stand for. `host_rows` and `streamed`, which are
-    for rows elsewhere, take what `elsewhere` states, with offsets.
+    `auto` takes the most of those that it may stand for, and what is for rows elsewhere what those take.
     """
     if strategy == "auto":
         names = [name for name, each in STRATEGIES.items() if "cuda" in each.automatic]
