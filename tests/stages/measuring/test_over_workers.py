@@ -25,8 +25,8 @@ from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.spreading import MOST_WORKERS
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.stage import Extent, Machine
-from tests.stages.test_partitioned import GangContext, graph_of
-from tests.stages.test_spread import ordered
+from tests.stages.ranks.test_searches import GangContext, graph_of
+from tests.stages.traversal.test_spread import ordered
 
 MEASURES: dict[str, dict[str, Any]] = {
     "closeness": {},

@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from gravel.stages.artifacts import Batches, Centrality
-from tests.stages.test_report_answer import sections
+from tests.stages.sections.answer.test_answer import sections
 
 CLOSE = Centrality(measure="closeness", value=numpy.array([0.25, 0.5, 0.0, 0.5]), vertex_count=4)
 SOME = Centrality(

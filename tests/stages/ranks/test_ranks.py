@@ -22,7 +22,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.verify import VerifyParameters, verify
 from tests.parameters import slow_among
-from tests.stages.test_partitioned import GangContext, graph_of, search
+from tests.stages.ranks.test_searches import GangContext, graph_of, search
 from tests.zoo import zoo
 
 BY_NAME = {member.name: member for member in zoo()}

@@ -1,7 +1,7 @@
 """What stages state that they take of a GPU, against an emulated one, whose arrays and pool are as large.
 
 Peaks of a real GPU were within 1 % of the emulated ones, of searches within 3 %.
-`tests/stages/test_statements.py` measures there.
+`tests/stages/test_sizes.py` measures there.
 """
 
 from __future__ import annotations

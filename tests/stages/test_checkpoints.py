@@ -12,7 +12,7 @@ from gravel.kernels.betweenness import on_threads
 from gravel.stages.centrality import CentralityParameters
 from gravel.stages.checkpoints import differs
 from gravel.stages.measuring import searcher
-from tests.stages.test_centrality_workers import Killed, Reserved, Saved, centrality, found, graph_of
+from tests.stages.measuring.test_over_workers import Killed, Reserved, Saved, centrality, found, graph_of
 
 MEASURES: dict[str, dict[str, Any]] = {
     "closeness": {},

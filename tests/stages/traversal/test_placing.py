@@ -15,7 +15,7 @@ from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.need import placing_of, plan_for
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
-from tests.stages.placement_case import (
+from tests.stages.traversal.placement_case import (
     CPU,
     FRIENDSTER,
     GB,

@@ -7,7 +7,7 @@ from gravel.kernels.placement.pinned import PinnedRefused
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine
-from tests.stages.placement_case import (
+from tests.stages.traversal.placement_case import (
     CODECS,
     CPU,
     GB,

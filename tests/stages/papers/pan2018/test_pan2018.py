@@ -26,7 +26,15 @@ from gravel.stages.papers.pan2018.thousand import (
 )
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.sections.ranks.thresholds import splits_of
-from tests.stages.ranked_case import Sections, column, graph_of, on_gpus, ran, sections_of, two_graphs
+from tests.stages.sections.ranks.ranked_case import (
+    Sections,
+    column,
+    graph_of,
+    on_gpus,
+    ran,
+    sections_of,
+    two_graphs,
+)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.traversal.components import RUNS
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
-from tests.stages.test_partitioned import GangContext, graph_of, split
+from tests.stages.ranks.test_searches import GangContext, graph_of, split
 
 ASKED = TraverseParameters(algorithm="components")
 

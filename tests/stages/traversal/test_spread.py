@@ -18,7 +18,7 @@ from gravel.stages.traversal import spread
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.spreading import plan_spreading
 from gravel.stages.traverse import STAGE, traverse
-from tests.stages.test_partitioned import GangContext, graph_of, split
+from tests.stages.ranks.test_searches import GangContext, graph_of, split
 
 TIMES = {"milliseconds", "map_back_milliseconds", "worker"}
 

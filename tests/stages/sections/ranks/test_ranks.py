@@ -12,7 +12,7 @@ from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Measurement, Partition
 from gravel.stages.sections.ranks.thresholds import allowed, splits_of
 from gravel.stages.sections.ranks.times import typical_search
-from tests.stages.ranked_case import Sections, column, graph_of, ran, sections_of, two_graphs
+from tests.stages.sections.ranks.ranked_case import Sections, column, graph_of, ran, sections_of, two_graphs
 
 
 @pytest.fixture(scope="module")

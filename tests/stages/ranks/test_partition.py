@@ -16,7 +16,7 @@ from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE, traverse
-from tests.stages.test_partitioned import GangContext, search, split
+from tests.stages.ranks.test_searches import GangContext, search, split
 
 CODECS = [
     "varint",

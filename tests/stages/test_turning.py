@@ -22,7 +22,7 @@ from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.turning import direction_in, turned, turned_extent
-from tests.stages.test_partitioned import GangContext
+from tests.stages.ranks.test_searches import GangContext
 
 VERTICES = 200
 DIRECTIONS = ("out", "in", "both")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 RATE = re.compile(r"\b[GM]?TEPS\b|\b(?:arcs|edges)/s\b|\b(?:arcs|edges) (?:a|per) second\b")
 
