@@ -29,8 +29,8 @@ MAX_FILES = {
     ("partition", "bfs"): (12, 32),
     ("partition", "components"): (10, 20),
 }
-"""Files of the stages that are entered, and those with the kernels, in a search on the CPU; the tables of buffers are
-among both."""
+"""Files of the stages that are entered, and those with the kernels, in a search on the CPU. The tables of
+buffers are among both."""
 
 
 def graph() -> Graph:
