@@ -14,13 +14,11 @@ SOURCES = ("", ".py", ".cu", ".cuh", ".html")
 FOLDERS = ("gravel", "kernels", "pipeline", "stages")
 """Packages whose tests lie in folders of the same names."""
 
-UNNAMED = ("pipeline/scheduler", "pipeline/workers")
+ROOMS = [path.parent.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("pipeline/*/__init__.py"))]
 
-ROOMS = (path.parent.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("pipeline/*/__init__.py")))
-
-FILES = ("gravel", "kernels", "stages", *(room for room in ROOMS if room not in UNNAMED))
-"""Those whose tests are named after what they test too: a file of the folder, one in it, or itself; not of
-`UNNAMED` rooms."""
+FILES = ("gravel", "kernels", "stages", *ROOMS)
+"""Those whose tests are named after what they test too: a file of the folder, one in it, or itself.
+At the top of `tests/pipeline` lie tests of several rooms."""
 
 
 def files_of(package: str) -> list[Path]:

@@ -27,8 +27,8 @@ from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import traverse
-from tests.pipeline.workers.test_cluster import children
-from tests.pipeline.workers.test_partition_cluster import LosesARank, gravel
+from tests.pipeline.workers.test_local_cluster import children
+from tests.pipeline.workers.test_rendezvous import LosesARank, gravel
 
 
 def workflow(scale: int, edge_factor: int, ranks: int) -> str:

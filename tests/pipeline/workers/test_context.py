@@ -16,8 +16,8 @@ from gravel.pipeline.store import checkpoints
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.measuring import over_workers
 from tests.parameters import slow_among
-from tests.pipeline.workers.test_cluster import children
-from tests.pipeline.workers.test_partition_cluster import gravel, outputs
+from tests.pipeline.workers.test_local_cluster import children
+from tests.pipeline.workers.test_rendezvous import gravel, outputs
 
 WORKFLOW = """
 workflow: measured

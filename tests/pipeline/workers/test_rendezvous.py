@@ -20,7 +20,7 @@ from gravel.stages.ranks.components import find_as_rank
 from gravel.stages.ranks.rank import search_as_rank
 from gravel.stages.traversal.spread import search_share
 from gravel.stages.traverse import STAGE, traverse
-from tests.pipeline.workers.test_cluster import children
+from tests.pipeline.workers.test_local_cluster import children
 
 WORKFLOW = """
 workflow: ranks

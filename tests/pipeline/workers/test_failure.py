@@ -19,7 +19,7 @@ BUS_ERROR = -7
 RUN = """
 import sys
 from pathlib import Path
-from tests.pipeline.workers.test_cut_while_read import run
+from tests.pipeline.workers.test_failure import run
 sys.exit(run(Path(sys.argv[1]), "inline").exit_code)
 """
 
