@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.resident import Recipe, run_gang
+from gravel.stages.partitioning.resident import Recipe, run_ranks
 from gravel.stages.ranks.distributed_rank import (
     ComponentsAnswer,
     ComponentsTask,
@@ -57,7 +57,7 @@ def search_distributed(
     where, more = whereabouts(context, graph, task.backend)
     notes += more
     started = time.perf_counter()
-    if any(run_gang(context, ready_as_rank, task, ranks)):
+    if any(run_ranks(context, ready_as_rank, task, ranks)):
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
     sources = _sources(context, parameters, graph, task)
@@ -66,7 +66,7 @@ def search_distributed(
     records: list[dict[str, Any]] = []
     try:
         if len(sources):
-            run_gang(context, work_as_rank, replace(task, sources=(int(sources[0]),), check=False), ranks)
+            run_ranks(context, work_as_rank, replace(task, sources=(int(sources[0]),), check=False), ranks)
         for source, answers in _answers(context, task, sources.tolist(), ranks):
             records.append(_record(source, answers))
             if checks is None:
@@ -75,7 +75,7 @@ def search_distributed(
                 checks.append([asdict(check) for check in answers[0].checks])
             context.progress(len(records), len(sources), "searches")
     finally:
-        run_gang(context, work_as_rank, task, ranks)
+        run_ranks(context, work_as_rank, task, ranks)
     distance, predecessor = labels.close()
     if parameters.max_depth is not None:
         notes.append(
@@ -169,7 +169,7 @@ def _sources(
 
     asked = parameters.sources
     if isinstance(asked, RandomSources):
-        told = run_gang(context, work_as_rank, replace(task, draw=(asked.random, asked.seed)), graph.ranks)
+        told = run_ranks(context, work_as_rank, replace(task, draw=(asked.random, asked.seed)), graph.ranks)
         drawn: NDArray[Any] = told[0][0]
         return drawn
     assert isinstance(asked, VertexSources)  # ids of a file were resolved before
@@ -186,7 +186,7 @@ def _answers(
         size = max(1, LABEL_BYTES // (12 * max(1, _vertices(task))))
     for first in range(0, len(sources), size):
         several = tuple(sources[first : first + size])
-        told = run_gang(context, work_as_rank, replace(task, sources=several), ranks)
+        told = run_ranks(context, work_as_rank, replace(task, sources=several), ranks)
         by_rank = sorted(told, key=lambda answers: answers[0].rank)
         for place, source in enumerate(several):
             yield source, [answers[place] for answers in by_rank]
@@ -264,10 +264,10 @@ def find_distributed(
     )
     where, notes = whereabouts(context, graph, backend)
     started = time.perf_counter()
-    if any(run_gang(context, ready_as_rank, task, graph.ranks)):
+    if any(run_ranks(context, ready_as_rank, task, graph.ranks)):
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
-    answers = sorted(run_gang(context, find_as_rank, task, graph.ranks), key=lambda answer: answer.rank)
+    answers = sorted(run_ranks(context, find_as_rank, task, graph.ranks), key=lambda answer: answer.rank)
     context.progress(1 + RUNS, 1 + RUNS, "runs")
     times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
     record: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
+from gravel.stages.partitioning.resident import Recipe, Resident, find_rank, wire_of
 from gravel.stages.ranks.components import find_together
 from gravel.stages.ranks.rank import make_rank
 from gravel.stages.verifying.ranks import check_labels, checker_of
@@ -72,7 +72,7 @@ def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
     return new
 
 
-def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
+def _drawn(gang: RankContext, held: Resident, count: int, seed: int) -> list[Any]:
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.partition.distributor.draw import draw_program, with_arcs
 
@@ -82,7 +82,7 @@ def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
     return [drawn]
 
 
-def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankAnswer:
+def _search(gang: RankContext, held: Resident, task: RankTask, source: int) -> RankAnswer:
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.verify.ranks import check_program, sum_levels_program
 
@@ -100,7 +100,7 @@ def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankA
     return RankAnswer(gang.rank, _told(labels, task.labels), sums, tuple(checks))
 
 
-def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
+def search_here(gang: RankContext, held: Resident, task: RankTask, source: int) -> RankLabels:
     """Search from one vertex as one rank; labels of a GPU stay there until the next search.
 
     Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
@@ -193,7 +193,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
 
 
 def _answer(
-    gang: RankContext, held: Held, task: ComponentsTask, found: RankComponents, times: list[float]
+    gang: RankContext, held: Resident, task: ComponentsTask, found: RankComponents, times: list[float]
 ) -> ComponentsAnswer:
     import numpy
 

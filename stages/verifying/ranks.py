@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.resident import Held, Recipe, find_rank, run_gang, wire_of
+from gravel.stages.partitioning.resident import Recipe, Resident, find_rank, run_ranks, wire_of
 
 if TYPE_CHECKING:
     from gravel.kernels.verify import Check
@@ -80,7 +80,7 @@ def checks_over_ranks(
             else numpy.asarray(traversal.predecessor[search]),
             max_depth=traversal.max_depth,
         )
-        yield source, run_gang(context, check_as_rank, task, graph.ranks)[0]
+        yield source, run_ranks(context, check_as_rank, task, graph.ranks)[0]
 
 
 def recorded(record: dict[str, Any]) -> Check:
@@ -91,7 +91,7 @@ def recorded(record: dict[str, Any]) -> Check:
     return Check(record["name"], record["rule"], record["faults"], tuple(record["vertices"]), arcs)
 
 
-def checker_of(held: Held, ranks: int) -> Any:
+def checker_of(held: Resident, ranks: int) -> Any:
     """Find or make what a rank checks its labels with."""
     if "checker" not in held.kept:
         if held.backend == "cuda":
@@ -135,7 +135,7 @@ def check_labels_as_rank(gang: RankContext, task: LabelsTask) -> list[Check]:
     return check_labels(named, held, own)
 
 
-def check_labels(gang: RankContext, held: Held, component: Any) -> list[Check]:
+def check_labels(gang: RankContext, held: Resident, component: Any) -> list[Check]:
     """Check a rank's labels of components together with all ranks."""
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.verify.ranks.components import check_components_program
@@ -162,4 +162,4 @@ def checks_of_components(context: Context, graph: DistributedGraph, traversal: T
             raise ValueError("the traversal has neither component labels nor checks")
         return [recorded(record) for record in traversal.checks[0]]
     task = LabelsTask(Recipe.of(graph), context.machine.threads, traversal.component)
-    return run_gang(context, check_labels_as_rank, task, graph.ranks)[0]
+    return run_ranks(context, check_labels_as_rank, task, graph.ranks)[0]

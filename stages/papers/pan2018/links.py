@@ -99,7 +99,7 @@ class LinksAnswer:
 
 
 def measure_as_rank(rank_group: RankContext, task: LinksTask) -> LinksAnswer:
-    """Measure every transport at hand as one rank of a gang.
+    """Measure every transport at hand as one rank of a rank group.
 
     Raises `RankGroupBroken` when GPUs waited for each other in vain.
     """
@@ -178,7 +178,7 @@ def _connected(rank_group: RankContext, task: LinksTask, name: str) -> tuple[Lin
 
 
 def measure_links(context: Context, parameters: LinksParameters) -> Links:
-    """Make the artifact from what the ranks of a gang found."""
+    """Make the artifact from what the ranks of a rank group found."""
     from gravel.stages.artifacts import Links
     from gravel.stages.traversal.strategy import machine_name
 
