@@ -128,7 +128,8 @@ class Distances(Labelled):
 
         source = numpy.repeat(self._sources, len(self._targets))
         target = numpy.tile(self._targets, len(self._sources))
-        return columns_of_pairs(self._ids, source, target, "distance", self.array.reshape(-1))
+        array = self.array.reshape(-1)
+        return columns_of_pairs(self._ids, source, target, "distance", array, lengths=True)
 
 
 @dataclass(frozen=True)

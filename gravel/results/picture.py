@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WIDTH, HEIGHT, GAP = 360, 80, 2
 MAX_BARS = 60
@@ -41,6 +44,19 @@ def bars(title: str, counts: Sequence[int]) -> str:
         f"<text x='0' y='{HEIGHT + 14}' font-size='11' fill='currentColor'>"
         f"{html.escape(caption)}</text></svg>"
     )
+
+
+def histogram(title: str, values: NDArray[Any]) -> str:
+    """Draw how many of some finite numbers lie in each of equal ranges, named by where they begin."""
+    import numpy
+
+    if not len(values):
+        return ""
+    whole = numpy.issubdtype(values.dtype, numpy.integer) and int(values.max()) - int(values.min()) < MAX_BARS
+    ranges = numpy.arange(values.min(), values.max() + 2) if whole else min(MAX_BARS, 24)
+    counts, edges = numpy.histogram(values, ranges)
+    last = values.max().item()
+    return bars(f"{title}, {_text(edges[0].item())} to {_text(last)}", [int(count) for count in counts])
 
 
 def _grouped(counts: Sequence[int]) -> tuple[list[int], int]:

@@ -123,7 +123,7 @@ class Search(FromOneSource):
         self._keep()
         if self._distance is None:
             raise ValueError("this search made predecessors alone; ask for output='both' or 'distance'")
-        return Labels("distance", self._distance, self._ids, vertices=False)
+        return Labels("distance", self._distance, self._ids, vertices=False, lengths=True)
 
     @property
     def predecessor(self) -> Labels:
@@ -185,7 +185,7 @@ class ShortestPaths(FromOneSource):
     def distance(self) -> Labels:
         """The length of a shortest path to each vertex; of unreached ones -1, or inf of floats."""
         self._keep()
-        return Labels("distance", self._distance, self._ids, vertices=False)
+        return Labels("distance", self._distance, self._ids, vertices=False, lengths=True)
 
     @property
     def predecessor(self) -> Labels:
@@ -205,6 +205,20 @@ class ShortestPaths(FromOneSource):
         reached = f"{self.reached:,} of {self._ids.count:,} vertices"
         took = f"{self.milliseconds:.3g} ms, {self.strategy}"
         return f"<gravel.ShortestPaths from {self.source!r}: {reached} in {took}>"
+
+    def _repr_html_(self) -> str:
+        from gravel.results.picture import histogram, table
+
+        distance = on_host(self.distance.array)
+        found = distance[(distance >= 0) & (distance < float("inf"))]
+        facts = {
+            "source": repr(self.source),
+            "reached": f"{self.reached:,} of {self._ids.count:,} vertices",
+            "farthest": found.max().item(),
+            "time": f"{self.milliseconds:.3g} ms",
+            "strategy": self.strategy,
+        }
+        return table("gravel.ShortestPaths", facts) + histogram("vertices by distance", found)
 
 
 class Paths(Labelled):
@@ -241,5 +255,17 @@ class Paths(Labelled):
         pairs = f"{len(self):,} pair{'' if len(self) == 1 else 's'}"
         return f"<gravel.Paths: {pairs} in {self.milliseconds:.3g} ms>"
 
+    def _repr_html_(self) -> str:
+        from gravel.results.picture import histogram, table
+
+        lengths = self.distance[(self.distance >= 0) & (self.distance < float("inf"))]
+        facts = {
+            "pairs": len(self),
+            "with a path": len(lengths),
+            "time": f"{self.milliseconds:.3g} ms",
+        }
+        return table("gravel.Paths", facts) + histogram("pairs by length", lengths)
+
     def _columns(self) -> dict[str, Labels]:
-        return columns_of_pairs(self._ids, self._sources, self._targets, "distance", self.distance)
+        pairs = self._sources, self._targets
+        return columns_of_pairs(self._ids, *pairs, "distance", self.distance, lengths=True)

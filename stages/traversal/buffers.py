@@ -15,6 +15,7 @@ from gravel.kernels.placement.plan import BUFFERS, Plan
 from gravel.kernels.relabel_cuda import back_table
 from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
 from gravel.stages.traversal.encoded import WHOLE
+from gravel.stages.traversal.names import OF_ALL_VERTICES
 from gravel.stages.traversal.placing import COUNTED_AT_ONCE, batch_of, width_of
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def brought(parameters: TraverseParameters, graph: Extent, *, whole: bool) -> Ta
     What is counted stays there where rows are `whole` on the device; else it is there in parts.
     """
     n, renumbered = graph.vertices, is_renumbered(graph)
-    if parameters.algorithm == "components":
+    if parameters.algorithm in OF_ALL_VERTICES:
         return components.back(vertex_type(n), n) if renumbered else ()
     at_once = min(n, COUNTED_AT_ONCE)
     counted = n if whole else at_once
@@ -116,7 +117,8 @@ def on_host(
     read, counted, ordered = (("read",), ("counted",), ("ordered",)) if whole else ((), (), ())
     later = *counted, *ordered
     ordering = parameters.statistics and graph.kind == "Ordering" and whole
-    table = [_host("Numba", COMPILED[parameters.algorithm, encoded] + COMPILED_ORDERING * ordering)]
+    kind = "components" if parameters.algorithm in OF_ALL_VERTICES else "bfs"
+    table = [_host("Numba", COMPILED[kind, encoded] + COMPILED_ORDERING * ordering)]
     if compressed:
         body, beside = (stream_bytes(graph), 8 * n) if encoded else (rows, stream_bytes(graph))
         table += [_host("offsets", 8 * n * (1 if cpu or whole else 2))]
@@ -131,7 +133,7 @@ def on_host(
         table += [_host("placed", min(plan.host_bytes, BUFFERS * body) if cpu else plan.host_bytes)]
     size = search_size(parameters, n, m)
     labels = bfs.host_labels(size)
-    if parameters.algorithm == "components":
+    if parameters.algorithm in OF_ALL_VERTICES:
         labels = (Buffer("component", vertex_type(n), n, place="host"),)
     searching: Table = labels
     if cpu and parameters.algorithm == "bfs":

@@ -121,7 +121,7 @@ def interrupted(backend: str, scale: int, times: int, seed: int) -> Iterator[str
     graph = gravel.graph((ends[0], ends[1]), weights=weights, backend=backend)  # type: ignore[arg-type]
     names = ("bfs", "shortest_paths", "distance", "path", "paths", "components", "closeness")
     some = {name: QUESTIONS[name] for name in names}
-    some["closeness"] = lambda g: list(g.closeness(range(256)).numpy().values())
+    some["closeness"] = lambda g: list(g.closeness(range(256)).to_numpy().values())
     answers, seconds = {}, {}
     for _ in range(3):
         for name, question in some.items():

@@ -152,7 +152,7 @@ def faults_of_search(drawn: Drawn, source: int, direction: str, found: Any) -> l
     """Hold the distances of a search against Dijkstra's, to the last bit, and its tree against them."""
     expected = drawn.distances(source, direction)
     unreached = numpy.inf if drawn.floats else -1
-    distance, before = found.distance.numpy().tolist(), found.predecessor.numpy().tolist()
+    distance, before = found.distance.to_numpy().tolist(), found.predecessor.to_numpy().tolist()
     wrong = [v for v, each in zip(drawn.ids, distance, strict=True) if each != expected.get(v, unreached)]
     if wrong:
         return [f"{len(wrong)} distances, that of {wrong[0]} is {expected.get(wrong[0], unreached)}"]

@@ -91,10 +91,10 @@ def test_results_stay_on_the_device() -> None:
     before[:] = 9
     assert isinstance(search.distance.array, Array)
     assert isinstance(search.predecessor.array, Array)
-    assert search.distance.cupy() is search.distance.array
+    assert search.distance.to_cupy() is search.distance.array
     assert search.levels == [1, 1, 1]
     assert search.reached == 3
     assert search.path_to(13) == [10, 11, 13]
     assert search.path_to(12) is None
-    assert search.predecessor.numpy().tolist() == [-1, 10, -1, 11]
-    assert search.cupy()["predecessor"].get().tolist() == [-1, 10, -1, 11]
+    assert search.predecessor.to_numpy().tolist() == [-1, 10, -1, 11]
+    assert search.to_cupy()["predecessor"].get().tolist() == [-1, 10, -1, 11]

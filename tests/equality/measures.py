@@ -287,7 +287,7 @@ def compare_betweenness(at: Comparison) -> None:
     at.compare(
         "betweenness", "igraph", found, numpy.array(peer.betweenness(sources=sources))[at.place], BETWEENNESS
     )
-    found = at.graph.edge_betweenness(k, normalized=False).numpy()
+    found = at.graph.edge_betweenness(k, normalized=False).to_numpy()
     ends = numpy.searchsorted(at.reference.ids, numpy.stack([found["source"], found["target"]]))
     order = numpy.lexsort((ends.max(0), ends.min(0)))
     expected = numpy.array(peer.edge_betweenness(sources=sources))

@@ -41,7 +41,7 @@ def skewed(
 
 def lengths(found: Any) -> list[Any]:
     """Distances of a search, which does not make the same tree each time, and whether its tree fits them."""
-    distance, before = found.distance.numpy(), on_host(found.predecessor.array)
+    distance, before = found.distance.to_numpy(), on_host(found.predecessor.array)
     later = numpy.flatnonzero(distance > 0)
     return [distance, bool((distance[before[later]] == distance[later] - 1).all())]
 
@@ -51,7 +51,7 @@ def on_host(array: Any) -> Any:
 
 
 def columns(found: Any) -> list[Any]:
-    return list(found.numpy().values())
+    return list(found.to_numpy().values())
 
 
 def of_graph(found: gravel.Graph) -> list[Any]:

@@ -31,8 +31,8 @@ class Case:
         self.source = int(ends[0][0])
         self.folder = folder
         self.cpu = gravel.graph(ends, backend="cpu")
-        self._distance = self.cpu.bfs(self.source).distance.numpy()
-        self._component = self.cpu.components().component.numpy()
+        self._distance = self.cpu.bfs(self.source).distance.to_numpy()
+        self._component = self.cpu.components().component.to_numpy()
 
     def uploaded(self, dtype: Any = numpy.int64, times: int = 1) -> tuple[Any, Any]:
         import cupy
@@ -49,7 +49,7 @@ class Case:
         """A graph has the distances, predecessors and components that the CPU finds."""
         search = graph.bfs(self.source if source is None else source)
         distance = self._distance
-        numpy.testing.assert_array_equal(search.distance.numpy(), distance)
+        numpy.testing.assert_array_equal(search.distance.to_numpy(), distance)
         before = search.predecessor.array
         before = before.get() if hasattr(before, "get") else before
         later = distance > 0
@@ -57,10 +57,10 @@ class Case:
         assert (before[~later] < 0).all()
         for labels in (search.distance, search.predecessor):
             assert is_on_device(labels.array) == on_device
-        assert is_on_device(search.distance.cupy())
+        assert is_on_device(search.distance.to_cupy())
         if on_device:
             # As it is: not by way of the host.
-            assert search.distance.cupy() is search.distance.array
+            assert search.distance.to_cupy() is search.distance.array
 
 
 def is_on_device(array: Any) -> bool:
@@ -84,9 +84,9 @@ def _unsigned(case: Case) -> None:
 def _far_apart(case: Case) -> None:
     graph = gravel.graph(case.uploaded(times=FAR))
     case.check(graph, case.source * FAR)
-    found = graph.bfs(case.source * FAR).predecessor.cupy()
+    found = graph.bfs(case.source * FAR).predecessor.to_cupy()
     assert is_on_device(found)
-    expected = graph.place("host").bfs(case.source * FAR).predecessor.numpy()
+    expected = graph.place("host").bfs(case.source * FAR).predecessor.to_numpy()
     assert set(numpy.unique(found.get() % FAR)) <= {0, FAR - 1}
     assert ((found.get() < 0) == (expected < 0)).all()
 
@@ -118,16 +118,16 @@ def _numbered_there(case: Case) -> None:
         assert graph.vertices.equals(expected.vertices)
         source = graph.vertices[3].as_py()
         numpy.testing.assert_array_equal(
-            graph.bfs(source).distance.numpy(), expected.bfs(source).distance.numpy()
+            graph.bfs(source).distance.to_numpy(), expected.bfs(source).distance.to_numpy()
         )
 
 
 def _components(case: Case) -> None:
     found = case.graph().components()
     expected = case.cpu.components()
-    numpy.testing.assert_array_equal(found.component.numpy(), expected.component.numpy())
+    numpy.testing.assert_array_equal(found.component.to_numpy(), expected.component.to_numpy())
     assert is_on_device(found.component.array)
-    assert is_on_device(found.component.cupy())
+    assert is_on_device(found.component.to_cupy())
     assert found.sizes.tolist() == expected.sizes.tolist()
     assert found.of(case.source).equals(expected.of(case.source))
     assert found.largest.equals(expected.largest)
@@ -139,15 +139,15 @@ def _results(case: Case) -> None:
     found, expected = case.graph().bfs(case.source), case.cpu.bfs(case.source)
     assert found.levels == expected.levels
     assert (found.depth, found.reached) == (expected.depth, expected.reached)
-    far = int(found.to_pandas()["vertex"][int(numpy.argmax(found.distance.numpy()))])
+    far = int(found.to_pandas()["vertex"][int(numpy.argmax(found.distance.to_numpy()))])
     path = found.path_to(far)
     assert path is not None
     assert (path[0], path[-1], len(path)) == (case.source, far, expected.depth + 1)
     assert found.distance[far] == expected.depth
     assert found.predecessor[far] == path[-2]
     assert found.to_arrow()["distance"].equals(expected.to_arrow()["distance"])
-    numpy.testing.assert_array_equal(numpy.asarray(found.distance), expected.distance.numpy())
-    assert all(map(is_on_device, found.cupy().values()))
+    numpy.testing.assert_array_equal(numpy.asarray(found.distance), expected.distance.to_numpy())
+    assert all(map(is_on_device, found.to_cupy().values()))
     assert "<svg" in found._repr_html_()
     for output in ("distance", "predecessor"):
         assert case.graph().bfs(case.source, output).reached == expected.reached
@@ -159,7 +159,7 @@ def _directed(case: Case) -> None:
         for direction in ("out", "in", "both"):
             for depth in (None, 2):
                 found, expected = (
-                    each.bfs(case.source, direction=direction, max_depth=depth).distance.numpy()
+                    each.bfs(case.source, direction=direction, max_depth=depth).distance.to_numpy()
                     for each in (graph, host)
                 )
                 numpy.testing.assert_array_equal(found, expected)
@@ -187,16 +187,18 @@ def _searches_that_follow(case: Case) -> None:
     for graph in (case.graph(), case.graph().reorder("degree")):
         first = graph.bfs(case.source)
         other = graph.bfs(int(case.ends[0][1]))
-        numpy.testing.assert_array_equal(first.distance.numpy(), case.cpu.bfs(case.source).distance.numpy())
-        expected = case.cpu.bfs(int(case.ends[0][1])).distance.numpy()
-        numpy.testing.assert_array_equal(other.distance.numpy(), expected)
+        numpy.testing.assert_array_equal(
+            first.distance.to_numpy(), case.cpu.bfs(case.source).distance.to_numpy()
+        )
+        expected = case.cpu.bfs(int(case.ends[0][1])).distance.to_numpy()
+        numpy.testing.assert_array_equal(other.distance.to_numpy(), expected)
 
 
 def _saved(case: Case) -> None:
     for name, graph in (("plain", case.graph()), ("ordered", case.graph().reorder("rcm"))):
         loaded = gravel.load(graph.save(case.folder / name))
         numpy.testing.assert_array_equal(
-            loaded.bfs(case.source).distance.numpy(), graph.bfs(case.source).distance.numpy()
+            loaded.bfs(case.source).distance.to_numpy(), graph.bfs(case.source).distance.to_numpy()
         )
 
 
@@ -205,8 +207,8 @@ def _placed(where: Any, **limits: Any) -> Callable[[Case], None]:
         for graph in (case.graph(), case.graph().reorder("degree")):
             placed = graph.place(where, **limits)
             case.check(placed, on_device=where != "host")
-            found = placed.components().component.numpy()
-            numpy.testing.assert_array_equal(found, case.cpu.components().component.numpy())
+            found = placed.components().component.to_numpy()
+            numpy.testing.assert_array_equal(found, case.cpu.components().component.to_numpy())
 
     return check
 
@@ -296,7 +298,7 @@ def _measured_encoded(layout: str) -> Callable[[Case], None]:
             )
             parts = graph.place("streamed")
             numpy.testing.assert_array_equal(
-                parts.bfs(few[0]).distance.numpy(), case.cpu.bfs(few[0]).distance.numpy()
+                parts.bfs(few[0]).distance.to_numpy(), case.cpu.bfs(few[0]).distance.to_numpy()
             )
             assert only.average_path_length().value == case.cpu.average_path_length().value
             assert only.diameter() == case.cpu.diameter()
@@ -310,8 +312,8 @@ def _compressed(layout: str) -> Callable[[Case], None]:
             packed = graph.compress(layout)
             assert packed.info().layout in (layout, "csr", "varint", "blocks", "elias_fano")
             case.check(packed)
-            found = packed.components().component.numpy()
-            numpy.testing.assert_array_equal(found, case.cpu.components().component.numpy())
+            found = packed.components().component.to_numpy()
+            numpy.testing.assert_array_equal(found, case.cpu.components().component.to_numpy())
 
     return check
 
@@ -330,7 +332,7 @@ def _reordered(method: str) -> Callable[[Case], None]:
         )
         case.check(again)
         numpy.testing.assert_array_equal(
-            graph.components().component.numpy(), case.cpu.components().component.numpy()
+            graph.components().component.to_numpy(), case.cpu.components().component.to_numpy()
         )
         # The same order as on the CPU: stages promise equal results.
         if method != "auto":
@@ -347,11 +349,11 @@ def _strong(case: Case) -> None:
     found = there.components(connection="strong")
     expected = gravel.graph(case.ends, directed=True, backend="cpu").components(connection="strong")
     assert (found.strategy, expected.strategy) == ("forward_backward", "tarjan")
-    numpy.testing.assert_array_equal(found.component.numpy(), expected.component.numpy())
+    numpy.testing.assert_array_equal(found.component.to_numpy(), expected.component.to_numpy())
     assert is_on_device(found.component.array)
     there = there.reorder("degree")
     found = there.components(connection="strong")
-    numpy.testing.assert_array_equal(found.component.numpy(), expected.component.numpy())
+    numpy.testing.assert_array_equal(found.component.to_numpy(), expected.component.to_numpy())
 
 
 ORDERS = (

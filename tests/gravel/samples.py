@@ -39,7 +39,9 @@ def parts(ends: Ends) -> set[frozenset[int]]:
 
 def by_id(search: Any) -> dict[Any, int]:
     """The distances of a search by id."""
-    return dict(zip(search.to_arrow()["vertex"].to_pylist(), search.distance.numpy().tolist(), strict=True))
+    return dict(
+        zip(search.to_arrow()["vertex"].to_pylist(), search.distance.to_numpy().tolist(), strict=True)
+    )
 
 
 def parts_of(components: Any) -> set[frozenset[Any]]:

@@ -59,7 +59,7 @@ def ids(graph: gravel.Graph) -> list[Any]:
 
 
 def distances(graph: gravel.Graph, source: Any) -> list[float]:
-    return list(graph.shortest_paths(source).distance.numpy().tolist())
+    return list(graph.shortest_paths(source).distance.to_numpy().tolist())
 
 
 @pytest.mark.parametrize(

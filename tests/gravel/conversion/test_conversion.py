@@ -135,7 +135,7 @@ def test_nodes_of_networkx_are_any_objects():
     )
     assert search.distance[(2, 3)] == 6
     assert search.predecessor[(0, 0)] == "a"
-    assert search.predecessor.numpy()[0] is not None
+    assert search.predecessor.to_numpy()[0] is not None
     with pytest.raises(TypeError, match="Arrow has no type"):
         search.to_arrow()
 

@@ -75,7 +75,7 @@ def test_sparse_matrices_as_scipy_does(floats, directed, order):
     for source in (0, 17):
         expected = dijkstra(matrix.astype(float).tocsr(), directed=directed, indices=source)
         for strategy in ("auto", "dijkstra"):
-            found = graph.shortest_paths(source, strategy=strategy).distance.numpy()
+            found = graph.shortest_paths(source, strategy=strategy).distance.to_numpy()
             numpy.testing.assert_array_equal(
                 found if floats else numpy.where(found < 0, numpy.inf, found), expected
             )
@@ -86,7 +86,7 @@ def test_against_arcs_and_both_ways(direction, turned):
     matrix = random_matrix(6, floats=True)
     found = gravel.graph(matrix, weights=True, directed=True).shortest_paths(3, direction=direction)
     expected = dijkstra(turned(matrix).astype(float).tocsr(), directed=direction == "in", indices=3)
-    numpy.testing.assert_array_equal(found.distance.numpy(), expected)
+    numpy.testing.assert_array_equal(found.distance.to_numpy(), expected)
 
 
 def test_undirected_networkx():
@@ -106,7 +106,7 @@ def test_a_result_outlives_the_next_search():
     graph.shortest_paths("d")
     assert first.distance["c"] == 5
     alone = graph.shortest_paths("a", "distance")
-    assert "predecessor" not in alone.numpy()
+    assert "predecessor" not in alone.to_numpy()
     with pytest.raises(ValueError, match="distances alone"):
         alone.path_to("b")
 
@@ -144,7 +144,7 @@ def test_minus_zero_is_zero_by_every_door(way, tmp_path):
     assert not numpy.signbit(graph._rows.stored.weights).any()
     for _ in range(2):
         found = graph.shortest_paths(0)
-        assert found.distance.numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
+        assert found.distance.to_numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
         assert found.path_to(4) == [0, 2, 3, 4]
         assert graph.path(0, 4) == [0, 2, 3, 4]
 
@@ -156,7 +156,7 @@ def test_minus_zero_of_an_older_graph(tmp_path):
     object.__setattr__(graph._rows.stored, "weights", old)
     again = gravel.load(graph.save(tmp_path / "saved"))
     assert numpy.signbit(again._rows.stored.weights).any()
-    assert again.shortest_paths(0).distance.numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
+    assert again.shortest_paths(0).distance.to_numpy().tolist() == [0, 0, 0.25, 0.25, 1.0]
     assert again.distance(0, 4) == 1.0
 
 

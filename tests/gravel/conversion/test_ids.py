@@ -34,7 +34,7 @@ def test_nanoseconds_are_looked_up_exactly() -> None:
     moments = [pandas.Timestamp(each, unit="ns") for each in range(4)]
     assert graph.distance(moments[1], moments[3]) == 2
     assert graph.path(moments[0], moments[2]) == moments[:3]
-    assert graph.bfs(moments[3]).distance.numpy().tolist() == [3, 2, 1, 0]
+    assert graph.bfs(moments[3]).distance.to_numpy().tolist() == [3, 2, 1, 0]
     assert graph.harmonic([moments[1]]).to_pandas().vertex.tolist() == [moments[1]]
     assert graph.distances(moments[:2], moments[2:]).array.tolist() == [[2, 3], [1, 2]]
     assert moments[2] in graph
@@ -115,7 +115,7 @@ def test_look_ups_by_every_kind_of_value(
     values = pyarrow.array([amount - 5, amount, amount + 5], width).view(kind)
     graph = path_of(values)
     for value in found:
-        assert graph.bfs(value).distance.numpy().tolist() == [1, 0, 1], value
+        assert graph.bfs(value).distance.to_numpy().tolist() == [1, 0, 1], value
         assert value in graph
     for value in unknown:
         assert value not in graph, value
@@ -148,7 +148,7 @@ def test_units_are_merged(make: Any, one: str, other: str) -> None:
         for each in graph.vertices.to_pylist()
     ] == wide
     for place, value in enumerate(wide):
-        assert graph.bfs(value).distance.numpy().tolist()[place] == 0
+        assert graph.bfs(value).distance.to_numpy().tolist()[place] == 0
     turned = gravel.graph((columns[1], columns[0]), directed=True)
     assert turned.vertices.to_pylist() == graph.vertices.to_pylist()
 

@@ -28,7 +28,7 @@ def test_components_are_those_of_scipy(graph, strategy):
     assert parts_of(found) == strong_parts(ENDS)
     assert found.count > len(parts(ENDS))
     assert found.strategy == ("tarjan" if strategy == "auto" else strategy)
-    first = found.component.numpy()
+    first = found.component.to_numpy()
     assert (first <= graph.vertices.to_numpy()).all()
 
 

@@ -154,9 +154,9 @@ def test_columns_of_results():
     assert search.predecessor.to_pandas()["c"] == "b"
     assert search.predecessor["a"] is None
     assert search.path_to("y") is None
-    assert search.numpy()["predecessor"].tolist() == [None, "a", "b", None, None]
+    assert search.to_numpy()["predecessor"].tolist() == [None, "a", "b", None, None]
     with pytest.raises(TypeError, match="strings cannot lie"):
-        search.predecessor.cupy()
+        search.predecessor.to_cupy()
     parts = graph.components()
     assert parts.sizes.tolist() == [3, 2]
     assert parts.largest.to_pylist() == ["a", "b", "c"]
@@ -171,9 +171,9 @@ def test_columns_of_results():
 def test_missing_predecessors_among_integers():
     search = gravel.graph(([-1, 5], [5, 6])).bfs(5)
     least = numpy.iinfo(numpy.int64).min
-    assert search.predecessor.numpy().tolist() == [5, least, 5]
+    assert search.predecessor.to_numpy().tolist() == [5, least, 5]
     assert numpy.asarray(search.distance).tolist() == [1, 0, 1]
-    assert gravel.graph(([1, 5], [5, 6])).bfs(5).predecessor.numpy().tolist() == [5, -1, 5]
+    assert gravel.graph(([1, 5], [5, 6])).bfs(5).predecessor.to_numpy().tolist() == [5, -1, 5]
     assert str(search.predecessor.to_pandas().dtype) == "Int64"
 
 
@@ -240,7 +240,7 @@ def test_a_graph_that_was_searched_goes_on_elsewhere(name: str, way: str) -> Non
     assert other.info() == graph.info()
     assert not other._rows.prepared
     assert not other._rows.searched
-    assert numpy.array_equal(other.bfs(source).distance.numpy(), found.distance.numpy())
+    assert numpy.array_equal(other.bfs(source).distance.to_numpy(), found.distance.to_numpy())
     graph.bfs(first(graph))
     assert numpy.array_equal(other.components().component.array, graph.components().component.array)
 
@@ -257,8 +257,8 @@ def test_results_go_on_without_the_graph(name: str, way: str) -> None:
         other = WAYS[way](one)
         assert isinstance(other, type(one))
         assert repr(other) == repr(one)
-        for column, values in one.numpy().items():
-            assert numpy.array_equal(other.numpy()[column], values)
+        for column, values in one.to_numpy().items():
+            assert numpy.array_equal(other.to_numpy()[column], values)
     search = WAYS[way](results[0])
     assert not hasattr(search, "_prepared")
     assert (search.strategy, search.reason) == (results[0].strategy, results[0].reason)

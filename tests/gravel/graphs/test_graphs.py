@@ -44,7 +44,7 @@ def test_sparse_matrices(case: Case) -> None:
     assert is_on_device(graph._rows.stored.column_indices)
     expected: Any = gravel.graph(host, backend="cpu")
     numpy.testing.assert_array_equal(
-        graph.bfs(case.source).distance.numpy(), expected.bfs(case.source).distance.numpy()
+        graph.bfs(case.source).distance.to_numpy(), expected.bfs(case.source).distance.to_numpy()
     )
 
 

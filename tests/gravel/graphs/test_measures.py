@@ -30,7 +30,7 @@ def graph():
 
 
 def column(measure):
-    found = measure.numpy()
+    found = measure.to_numpy()
     return dict(zip(found["vertex"].tolist(), found[measure.name].tolist(), strict=True))
 
 
@@ -82,7 +82,7 @@ def test_betweenness_in_every_arrangement(graph, way):
 
 
 def edge_column(measure):
-    found = measure.numpy()
+    found = measure.to_numpy()
     ends = zip(found["source"].tolist(), found["target"].tolist(), strict=True)
     edges = [tuple(sorted(each)) for each in ends]
     assert len(edges) == len(set(edges)) == len(measure)
@@ -148,7 +148,7 @@ def test_a_directed_graph_in_every_direction(way, direction):
     assert column(graph.betweenness(**asked)) == pytest.approx(
         networkx.betweenness_centrality(made), rel=1e-10, abs=1e-12
     )
-    found = graph.edge_betweenness(**asked).numpy()
+    found = graph.edge_betweenness(**asked).to_numpy()
     ends = zip(found["source"].tolist(), found["target"].tolist(), strict=True)
     expected = networkx.edge_betweenness_centrality(made)
     if direction == "both":

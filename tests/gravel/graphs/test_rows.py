@@ -76,7 +76,7 @@ def test_what_was_cut_off_is_thrown_away():
 @pytest.mark.parametrize("error", [MemoryError, RuntimeError, KeyboardInterrupt])
 def test_an_error_throws_it_away_as_well(error, monkeypatch):
     graph = skewed()
-    expected = graph.shortest_paths(7).distance.numpy()
+    expected = graph.shortest_paths(7).distance.to_numpy()
     prepared = next(iter(graph._rows.prepared.values()))
 
     def failing(source):
@@ -87,7 +87,7 @@ def test_an_error_throws_it_away_as_well(error, monkeypatch):
     with pytest.raises(error):
         graph.shortest_paths(7)
     assert not graph._rows.prepared
-    numpy.testing.assert_array_equal(graph.shortest_paths(7).distance.numpy(), expected)
+    numpy.testing.assert_array_equal(graph.shortest_paths(7).distance.to_numpy(), expected)
 
 
 KEYS = {"bfs": ("both", "auto", "out", None), "shortest_paths": ("sssp", "both", "auto", "out")}

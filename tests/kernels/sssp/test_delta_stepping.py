@@ -135,6 +135,6 @@ def test_traverse_and_python(method: Any) -> None:
         made = [each.reorder(method) for each in made]
     source = int(ends[0][0])
     one, other = (each.shortest_paths(source) for each in made)
-    numpy.testing.assert_array_equal(one.distance.numpy(), other.distance.numpy())
+    numpy.testing.assert_array_equal(one.distance.to_numpy(), other.distance.to_numpy())
     assert one.path_to(int(ends[1][5])) == other.path_to(int(ends[1][5]))
     assert one.reached == other.reached

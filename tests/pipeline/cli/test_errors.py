@@ -159,7 +159,7 @@ def test_a_source_that_is_listed_twice_is_searched_from_twice(asked: Any) -> Non
     assert code == 0, printed
     found = gravel.run("bad.yaml", cache="cache", backend="cpu", cluster="inline")["found"]
     assert [search.source for search in found] == [11, 11]
-    assert all(search.distance.numpy().tolist() == [1, 0, 1, 2] for search in found)
+    assert all(search.distance.to_numpy().tolist() == [1, 0, 1, 2] for search in found)
 
 
 def test_a_vertex_that_is_listed_twice_is_measured_once(asked: Any) -> None:
