@@ -108,7 +108,7 @@ _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
 
 @dataclass(frozen=True)
 class Asked:
-    """What ingest was told of a list of edges; `filter` and `constants` are names of columns."""
+    """Parameters of ingest for a list of edges; `filter` and `constants` are names of columns."""
 
     columns: Columns = NOT_ASKED
     delimiter: str = "auto"
@@ -121,7 +121,7 @@ class Asked:
 
     @property
     def as_list(self) -> bool:
-        """Whether something is said that text has in an edge list alone."""
+        """Whether a parameter is given that text has in an edge list alone."""
         return (
             self.delimiter != "auto"
             or self.columns != NOT_ASKED

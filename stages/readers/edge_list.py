@@ -1,9 +1,9 @@
 """Edge lists: one edge a line, in columns that a tab, comma, semicolon, bar or blanks separate.
 
-Which columns hold the ends and the weight is told by their names in a header (`gravel.stages.edge_columns`),
-by the parameter `columns`, or by there being only two, or three of which the last is a number. The vertices
-are exactly the ids that occur; they are whole numbers, or texts if no id among the first rows is a number. A
-comment such as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected; `% bip` (KONECT)
+The ends and the weight are columns with such names in a header (`gravel.stages.edge_columns`), those that the
+parameter `columns` names, or the only two, or three of which the last is a number. The vertices are exactly
+the ids that occur; they are whole numbers, or texts if no id among the first rows is a number. A comment such
+as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected; `% bip` (KONECT)
 says that ids of targets are numbered on their own.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COMMENTS = "#%"
 
 MAX_SAMPLED = 500
-"""First lines by which the layout is told."""
+"""First lines by which the layout is recognised."""
 
 _STATED = re.compile(rb"nodes:\s*(\d{1,19})\s+edges:\s*(\d{1,19})", re.IGNORECASE)
 _SIZES = re.compile(rb"%\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")

@@ -41,7 +41,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Standing:
-    """What is said of one measurement: whether it is best, and which others are the same code or tied."""
+    """The standing of one measurement: whether it is best, and which others are the same code or tied."""
 
     word: str
     same_code: tuple[str, ...] = ()

@@ -189,7 +189,7 @@ def _named(
 ) -> tuple[Member, ...]:
     outputs = {one.asked.get("output") for _, one in group}
     cells = {tuple(coordinates(label).items()) for label, _ in group}
-    # Constants are told by the names that the workflow gives them, where it does.
+    # Constants are called by the names that the workflow gives them, where it does.
     names = [_name(one, len(outputs) > 1, len(cells) < len(group)) for _, one in group]
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):

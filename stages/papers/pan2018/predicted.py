@@ -46,9 +46,9 @@ def has_rank_records(one: Measurement) -> bool:
 
 
 def computed(one: Measurement) -> float:
-    """Give the milliseconds of local computation; those of the whole search where nothing else is told.
+    """Give the milliseconds of local computation; those of the whole search where no parts are recorded.
 
-    On GPUs labels are local work that is told with the reduction, and one rank alone does nothing else.
+    On GPUs labels are local work that is recorded with the reduction, and one rank alone does nothing else.
     """
     whole = float(median(search["milliseconds"] for search in one.searches))
     if not has_rank_records(one) or (one.backend == "cuda" and ranks_of(one) == 1):

@@ -1,7 +1,7 @@
 """Tables with the rows and columns that a paper prints: its value, its way measured here, and gravel's own.
 
-A line is a row of the paper on one graph with its rows in one place. What was left out because it needs a GPU
-is said in its cell, and nothing stands in for it.
+A line is a row of the paper on one graph with its rows in one place. A cell
+says what was left out because it needs a GPU; nothing stands in for it.
 """
 
 from __future__ import annotations

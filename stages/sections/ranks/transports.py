@@ -12,7 +12,7 @@ from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 from gravel.stages.sections.section import Made, Runs, Section, table
 
 MAX_LEVELS = 60
-"""Levels of a search that are told; deeper ones are left out."""
+"""Levels of a search that are shown; deeper ones are left out."""
 
 
 def transport_of(one: Measurement) -> str | None:
