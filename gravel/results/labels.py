@@ -32,8 +32,8 @@ class Labels(_ToArrays):
     """Values of all vertices, in the order of `graph.vertices`.
 
     `array` has them as the kernels made them, where the graph lies: NumPy's or CuPy's. Where the values are
-    vertices (predecessors, components), it has their positions, and all methods give their ids. Where they are
-    lengths of paths, -1 and inf say that there is none, which Arrow and pandas show as null.
+    vertices (predecessors, components), it has their positions, and all methods give their ids. Of lengths of
+    paths, -1 and inf say that there is none, which Arrow and pandas show as null.
     """
 
     def __init__(self, name: str, array: Any, ids: Ids, *, vertices: bool, lengths: bool = False) -> None:
@@ -93,7 +93,7 @@ class Labels(_ToArrays):
     def to_pandas(self) -> pandas.Series[Any]:
         """Return the values as a pandas Series indexed by the vertices' ids.
 
-        Distances are of a type with nulls (`Int32`, `Int64` or `Float64`), as are predecessors that are integers.
+        Distances are of a type with nulls: `Int32`, `Int64` or `Float64`. So are integers of predecessors.
         """
         import numpy
 

@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan, StageRun
 
 
+class Results(dict[str, Any]):
+    """Results of a stage by the keys of its runs; `failed` has the reason of each run without one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.failed: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        failed = f"; without one: {', '.join(self.failed)}" if self.failed else ""
+        return f"<gravel.Results: {', '.join(self) or 'none'}{failed}>"
+
+
 @dataclass(frozen=True)
 class Run(Mapping[str, Any]):
     """A run that is done; `run["bfs"]` is the result of the stage `bfs`, read when it is asked for.
@@ -65,9 +77,18 @@ class Run(Mapping[str, Any]):
             )
         return self._object(runs[0])
 
-    def results(self, name: str, *, where: Mapping[str, object] | None = None) -> dict[str, Any]:
-        """Return all results of a stage by their keys, as `bfs[order=rcm]`."""
-        return {run.key: self._object(run) for run in self._runs(name, where or {})}
+    def results(self, name: str, *, where: Mapping[str, object] | None = None) -> Results:
+        """Return the results of a stage that there are, by their keys, as `bfs[order=rcm]`.
+
+        `failed` of what is returned has the reason of each stage run that has none.
+        """
+        found = Results()
+        for run in self._runs(name, where or {}):
+            if self._stage(run)["outputs"]:
+                found[run.key] = self._object(run)
+            else:
+                found.failed[run.key] = self._why_not(run)
+        return found
 
     def _runs(self, name: str, where: Mapping[str, object]) -> list[StageRun]:
         exact = self._plan.find(name)
@@ -111,12 +132,22 @@ class Run(Mapping[str, Any]):
 
     def _outputs(self, run: StageRun) -> dict[str, str]:
         """Return the ids of a stage run's artifacts by their kinds."""
-        stage = next((stage for stage in self.record["stages"] if stage["key"] == run.key), None)
-        if stage is None:
-            raise KeyError(f"the run has no stage run {run.key}")
-        if not stage["outputs"]:
-            raise ValueError(f"{run.key} has no result: {stage['error'] or stage['state']}")
-        return dict(zip(run.stage.outputs, stage["outputs"], strict=True))
+        outputs = self._stage(run)["outputs"]
+        if not outputs:
+            raise ValueError(f"{run.key} has no result: {self._why_not(run)}")
+        return dict(zip(run.stage.outputs, outputs, strict=True))
+
+    def _stage(self, run: StageRun) -> Mapping[str, Any]:
+        """Return what the record has of a stage run."""
+        for stage in self.record["stages"]:
+            if stage["key"] == run.key:
+                found: Mapping[str, Any] = stage
+                return found
+        raise KeyError(f"the run has no stage run {run.key}")
+
+    def _why_not(self, run: StageRun) -> str:
+        stage = self._stage(run)
+        return str(stage["error"] or stage["state"])
 
     def _open(self, run: StageRun, artifact: str) -> Any:
         try:

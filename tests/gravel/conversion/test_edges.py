@@ -42,10 +42,9 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_leads_to_the_same(way):
     found = WAYS[way]().shortest_paths("a")
-    assert found.to_pandas().set_index("vertex")["distance"].to_dict() == {
-        **{"a": 0, "b": 2, "c": 5},
-        **{"d": -1, "e": -1},
-    }
+    distances = found.to_pandas().set_index("vertex")["distance"]
+    assert distances.dropna().to_dict() == {"a": 0, "b": 2, "c": 5}
+    assert distances.index[distances.isna()].tolist() == ["d", "e"]
     assert found.path_to("c") == ["a", "b", "c"]
     assert found.path_to("a") == ["a"]
     assert found.path_to("e") is None

@@ -150,7 +150,9 @@ def test_columns_of_results():
     frame = search.to_pandas().set_index("vertex")
     assert frame.loc["c", "predecessor"] == "b"
     assert frame["predecessor"].isna().tolist() == [True, False, False, True, True]
-    assert frame["distance"].tolist() == [0, 1, 2, -1, -1]
+    assert str(frame["distance"].dtype) == "Int32"
+    assert search.to_arrow()["distance"].to_pylist() == [0, 1, 2, None, None]
+    assert search.distance.array.tolist() == [0, 1, 2, -1, -1]
     assert search.predecessor.to_pandas()["c"] == "b"
     assert search.predecessor["a"] is None
     assert search.path_to("y") is None
@@ -166,6 +168,32 @@ def test_columns_of_results():
     assert parts.component["c"] == "a"
     assert len(parts) == 2
     assert parts.to_pandas()["component"].tolist() == ["a", "a", "a", "x", "x"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind", "none"), [([2, 3], "Int32", -1), ([0.5, 1], "Float64", numpy.inf)]
+)
+def test_an_unreached_vertex_has_no_distance(weights, kind, none):
+    graph = gravel.graph(([1, 3], [2, 4]), weights=weights)
+    search = graph.shortest_paths(1)
+    assert search.to_arrow()["distance"].to_pylist() == [0, weights[0], None, None]
+    assert str(search.to_pandas()["distance"].dtype) == kind
+    assert str(search.distance.to_pandas().dtype) == kind
+    assert search.to_numpy()["distance"].tolist() == [0, weights[0], none, none]
+    assert graph.paths([1, 1], [2, 3]).to_arrow()["distance"].to_pylist() == [weights[0], None]
+    assert graph.distances(1).to_arrow()["distance"].to_pylist() == [0, 1, None, None]
+    assert "vertices by distance" in search._repr_html_()
+    assert "pairs by length" in graph.paths([1, 1], [2, 3])._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["numpy", "cupy"])
+def test_a_retired_method_names_the_one_that_is_there(name):
+    search = gravel.graph([(1, 2)]).bfs(1)
+    for result in (search, search.distance):
+        with pytest.raises(
+            AttributeError, match=rf"{type(result).__name__} has no {name}\(\): call to_{name}\(\)"
+        ):
+            getattr(result, name)()
 
 
 def test_missing_predecessors_among_integers():

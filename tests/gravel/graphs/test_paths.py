@@ -50,10 +50,10 @@ def test_many_pairs():
     assert len(found) == 3
     assert list(found) == [["a", "b", "c"], None, ["d", "e"]]
     assert found.lengths() == [5, None, 1]
-    assert found.to_pandas().to_dict("list") == {
+    assert found.to_arrow().to_pydict() == {
         "source": ["a", "b", "d"],
         "target": ["c", "e", "e"],
-        "distance": [5, -1, 1],
+        "distance": [5, None, 1],
     }
     assert repr(found).startswith("<gravel.Paths: 3 pairs in ")
     with pytest.raises(IndexError):

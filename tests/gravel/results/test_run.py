@@ -42,7 +42,7 @@ def test_results_are_objects_of_the_library(run):
     search = run["one"]
     assert search.source == 20
     assert search.path_to(30) == [20, 30]
-    assert search.to_pandas()["distance"].tolist() == [1, 0, 1, -1, -1]
+    assert search.to_arrow()["distance"].to_pylist() == [1, 0, 1, None, None]
     assert search.strategy
     assert search.reason
     assert search.milliseconds > 0
@@ -86,3 +86,23 @@ def test_a_result_that_is_gone(run, tmp_path):
     shutil.rmtree(tmp_path / "cache" / "artifacts")
     with pytest.raises(ValueError, match=r"one is not in the cache.*keep=\['one'\]"):
         again["one"]
+
+
+def test_results_of_a_stage_that_failed_in_part(tmp_path):
+    (tmp_path / "good.txt").write_text("1 2\n")
+    (tmp_path / "bad.txt").write_text("1 x y z\n")
+    file = tmp_path / "sets.yaml"
+    file.write_text(
+        "workflow: sets\n"
+        "matrix: {file: [good.txt, bad.txt]}\n"
+        "stages:\n"
+        '  edges: {stage: ingest, file: "${file}", format: edge_list, ids: integer}\n'
+        "  graph: {stage: symmetrize, input: edges}\n"
+    )
+    with pytest.raises(gravel.RunFailed) as caught:
+        gravel.run(file, cache=tmp_path / "cache", progress=False)
+    found = caught.value.run.results("graph")
+    assert list(found) == ["graph[file=good.txt]"]
+    assert list(found.failed) == ["graph[file=bad.txt]"]
+    assert "skipped" in found.failed["graph[file=bad.txt]"]
+    assert repr(found) == "<gravel.Results: graph[file=good.txt]; without one: graph[file=bad.txt]>"
