@@ -37,10 +37,10 @@ class Address:
 
     def without_secrets(self, text: str) -> str:
         """Return a message of somebody else, such as a library, without this address's secrets."""
-        told = hidden_in_text(text)
+        message = hidden_in_text(text)
         for secret in sorted(self.secrets, key=len, reverse=True):
-            told = told.replace(secret, HIDDEN)
-        return told
+            message = message.replace(secret, HIDDEN)
+        return message
 
 
 def is_http(url: str) -> bool:

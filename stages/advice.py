@@ -88,7 +88,7 @@ def is_measured(parameters: Any) -> bool:
     return parameters.advice is not None and parameters.advice.measure
 
 
-def told(what: str, advice: Advice) -> str:
+def choice_text(what: str, advice: Advice) -> str:
     """Say for the log what was chosen and why."""
     return f"{what}: auto is {advice.choice}; {advice.reason}"
 

@@ -205,7 +205,7 @@ class Measurement(Artifact):
     memory and a GPU searches there is `link_bytes`, what
     came over the link.
 
-    Of a partition each has `ranks`, as `gravel.stages.traversal.records.told_by_ranks` makes it, or of
+    Of a partition each has `ranks`, as `gravel.stages.traversal.records.levels_by_rank` makes it, or of
     stripes `stripes`.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph

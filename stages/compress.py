@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from gravel.kernels.layouts.registry import layout_of
-from gravel.stages.advice import AdviceParameters, LayoutName, is_measured, recorded, told
+from gravel.stages.advice import AdviceParameters, LayoutName, choice_text, is_measured, recorded
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.compressing.decoding import packed_weights
 from gravel.stages.compressing.memory import EncodingSizes, layouts_of
@@ -207,7 +207,7 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
     if parameters.advice.measure:
         given = parameters.advice
         advice = try_choices(context, stored, advice, given, lambda order: stored, packed_as, field="layout")
-    context.log(told("codec", advice))
+    context.log(choice_text("codec", advice))
     return advice
 
 

@@ -59,7 +59,7 @@ def digest_of(artifact: Artifact) -> str:
 
 
 class Context(Protocol):
-    """The only door from a stage to its surroundings."""
+    """What a stage has of its environment; there is no other way to it."""
 
     machine: Machine
     reserved: int  # workers that are kept for `rank_group` and `map`, 0 where that would run in this process

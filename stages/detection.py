@@ -99,7 +99,7 @@ def choose_reader(
 ) -> Choice:
     """Choose by name (without a compression suffix) and head; raises StageError.
 
-    `as_list`: something is said that text has in an edge list alone.
+    `as_list`: a parameter is given that text has in an edge list alone.
     """
     if not head.data:
         raise StageError("the file is empty", hint="was it copied or downloaded whole?", file=location)

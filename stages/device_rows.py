@@ -56,10 +56,10 @@ def tried(
         yield found
         return
     # Outside of the handler, whose traceback keeps the arrays of what failed.
-    told = lacking(free_bytes())
+    message = lacking(free_bytes())
     if last - first == 1:
-        raise MemoryError(f"{told}, for row {first} alone")
-    log(f"{told}; ranges become smaller")
+        raise MemoryError(f"{message}, for row {first} alone")
+    log(f"{message}; ranges become smaller")
     middle = (first + last) // 2
     yield from tried(work, first, middle, log)
     yield from tried(work, middle, last, log)

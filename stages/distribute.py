@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from gravel.stages.artifacts import DistributedGraph, VertexIds
 from gravel.stages.generators import GeneratorSource
-from gravel.stages.partitioning.resident import Recipe, find_rank, part_edges, run_gang
+from gravel.stages.partitioning.resident import Recipe, find_rank, part_edges, run_ranks
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class DistributeParameters(Parameters):
 
 @dataclass(frozen=True)
 class MakeTask:
-    """What each rank of the gang that makes the graph is given."""
+    """What each rank of the rank group that makes the graph is given."""
 
     recipe: Recipe
     backend: str
@@ -71,7 +71,7 @@ class Made:
     seconds: float
 
 
-def make_as_rank(gang: RankContext, task: MakeTask) -> Made:
+def make_as_rank(rank_group: RankContext, task: MakeTask) -> Made:
     """Make one rank of the graph and keep it in this process, unless all ranks are there already."""
     import time
 
@@ -79,8 +79,8 @@ def make_as_rank(gang: RankContext, task: MakeTask) -> Made:
 
     set_threads(task.threads)
     started = time.perf_counter()
-    named, held, _ = find_rank(gang, task.recipe, task.backend)
-    share = held.share
+    named, resident, _ = find_rank(rank_group, task.recipe, task.backend)
+    share = resident.share
     return Made(
         rank=named.rank,
         threshold=share.threshold,
@@ -124,12 +124,12 @@ def distribute(context: Context, parameters: DistributeParameters) -> tuple[Dist
     if ranks > 1 and context.reserved < ranks:
         context.log(f"{ranks} workers were not there at once, so all ranks are in one process")
     task = MakeTask(recipe, context.machine.backend, context.machine.threads)
-    told = run_gang(context, make_as_rank, task, ranks)
-    first = next(made for made in told if made.rank == 0)
+    ranks_made = run_ranks(context, make_as_rank, task, ranks)
+    first = next(made for made in ranks_made if made.rank == 0)
     assert first.census is not None
     context.log(
         f"{first.arc_count:,} arcs over {ranks} ranks, threshold {first.threshold}, "
-        f"in {max(made.seconds for made in told):.3f} s"
+        f"in {max(made.seconds for made in ranks_made):.3f} s"
     )
     statistics = storage_of(first.sizes, vertex_count=vertices, delegate_count=first.delegates)
     curve = [asdict(division) for division in first.census.curve()]

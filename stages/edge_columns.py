@@ -173,8 +173,8 @@ def _ends(
     if len(opposite) == 2 and not exact and source < 0 and target < 0:
         pairs.append((opposite[0], opposite[1]))
     if len(pairs) > 1:
-        said = " or ".join(f"{shown(labels[a])} and {shown(labels[b])}" for a, b in pairs[:4])
-        raise ColumnsError(f"the ends of an edge may be columns {said}{_row(first_row)}")
+        choices = " or ".join(f"{shown(labels[a])} and {shown(labels[b])}" for a, b in pairs[:4])
+        raise ColumnsError(f"the ends of an edge may be columns {choices}{_row(first_row)}")
     if pairs:
         return (*pairs[0], not sources or not targets)
     left = [place for place, name in enumerate(names) if name not in UNNAMED and place != weight]
@@ -202,9 +202,9 @@ def _weight(labels: Sequence[Hashable], source: int, target: int) -> int:
     found = _known(names, WEIGHTS, (source, target))
     exact = [place for place in found if names[place] == "weight"]
     if len(exact or found) > 1:
-        said = " or ".join(shown(labels[place]) for place in found)
+        choices = " or ".join(shown(labels[place]) for place in found)
         raise ColumnsError(
-            f"the weight may be column {said}",
+            f"the weight may be column {choices}",
             "say which: --columns weight=NAME (in a workflow `columns: {weight: NAME}`, in Python "
             "weights=NAME), or leave weights out with `weights: false`",
         )

@@ -193,10 +193,10 @@ def _check_counts(edges: EdgeList, expected: Expected, file: str | None) -> None
     wanted = {name: count for name, count in expected.model_dump().items() if count is not None}
     wrong = [name for name, count in wanted.items() if found[name] != count]
     if wrong:
-        told = " and ".join(f"{found[name]:,} {name}" for name in wrong)
+        counted = " and ".join(f"{found[name]:,} {name}" for name in wrong)
         meant = " and ".join(f"{wanted[name]:,}" for name in wrong)
         raise StageError(
-            f"the graph has {told}, and {meant} {'are' if meant != '1' else 'is'} expected",
+            f"the graph has {counted}, and {meant} {'are' if meant != '1' else 'is'} expected",
             hint="it is another version, incomplete, or not in the format detected; if the graph is right, "
             "correct what is expected of it",
             file=file,

@@ -50,7 +50,7 @@ def text_bytes(piece: int) -> int:
 def device_text(context: Context, reader: Reader, stored: int | None, memory: int) -> DeviceText | None:
     """Take the buffers with which a GPU parses a file of `stored` bytes; None if the CPU is to parse it.
 
-    Where the device has less room than it is said to have, pieces are smaller, and the log says so.
+    Where the device has less room than it reports, pieces are smaller, and the log says so.
     """
     if context.machine.backend != "cuda" or not reader.on_device:
         return None

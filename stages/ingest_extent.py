@@ -64,7 +64,7 @@ COMPILED_GENERATORS = 56 << 20
 HELPER_BYTES = 36 << 20
 """Measured: what each other process takes that makes parts, for its kernels and their compiler."""
 
-MOST_MAKERS = 8
+MAX_MAKERS = 8
 """Processes of one machine that make parts: one for each core, and few where cores are many."""
 
 
@@ -75,7 +75,7 @@ def working_memory(parameters: IngestParameters, machine: Machine) -> int:
 
 def _base(parameters: IngestParameters, machine: Machine) -> int:
     """Return the bytes beside those to work in; `BASE` has room for two processes that make parts."""
-    makers = min(machine.threads, MOST_MAKERS) if parameters.source is not None else 1
+    makers = min(machine.threads, MAX_MAKERS) if parameters.source is not None else 1
     return BASE + HELPER_BYTES * max(0, makers - 2)
 
 
@@ -96,7 +96,7 @@ def estimate(
         part = part_edges(memory, machine.threads)
         working = min(memory, 2 * width * min(edges, 2 * machine.threads * part))
         working += publishing_bytes(2 * width * edges)
-        base = COMPILED_GENERATORS + HELPER_BYTES * (min(machine.threads, MOST_MAKERS) - 1)
+        base = COMPILED_GENERATORS + HELPER_BYTES * (min(machine.threads, MAX_MAKERS) - 1)
         # Edges are made on a GPU where they stay there, and are counted as what stays.
         on_device = table_device_bytes(parameters.source) if fits_device(parameters.source, machine) else 0
         return Need(host_bytes=base + working, device_bytes=on_device, outputs=(list_extent, ids))

@@ -132,7 +132,7 @@ class IngestParameters(Parameters):
 
     @property
     def asked(self) -> Asked:
-        """What is said of an edge list."""
+        """Parameters that describe an edge list."""
         from gravel.stages.filters import parse
         from gravel.stages.parsing.columns import Asked
 

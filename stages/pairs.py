@@ -17,7 +17,7 @@ HOST_BYTES = 90
 """Of each vertex, of a pair that a thread of the CPU searches: words, rounds and marks of two, and queues."""
 
 ANSWERED = 1 << 12
-"""Pairs after which progress is told."""
+"""Pairs after which progress is reported."""
 
 
 def pair_bytes(vertices: int, arcs: int, backend: str) -> int:

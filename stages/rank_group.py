@@ -1,4 +1,4 @@
-"""What the ranks of a gang see of each other, and the version in which they are threads."""
+"""What the ranks of a rank group see of each other, and the version in which they are threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 RankContext = Gang
-"""One rank's view of its gang; what waits for a rank that is gone raises `RankGroupBroken`."""
+"""One rank's view of its rank group; what waits for a rank that is gone raises `RankGroupBroken`."""
 
 
 def worker_name(backend: str) -> str:
@@ -32,7 +32,7 @@ class RankGroupBroken(RuntimeError):
     """A rank died or timed out while others waited for it."""
 
 
-class _Meeting:
+class _ThreadGroup:
     def __init__(self, size: int) -> None:
         self.barrier = threading.Barrier(size)
         self.values: list[Any] = [None] * size
@@ -55,15 +55,15 @@ class _Meeting:
 class ThreadRank:
     """A rank that is a thread of this process."""
 
-    def __init__(self, rank: int, meeting: _Meeting, time_limit: float) -> None:
+    def __init__(self, rank: int, group: _ThreadGroup, time_limit: float) -> None:
         self.rank = rank
-        self.size = len(meeting.values)
-        self._meeting = meeting
+        self.size = len(group.values)
+        self._group = group
         self._time_limit = time_limit
 
     def _wait(self) -> None:
         try:
-            self._meeting.barrier.wait(self._time_limit)
+            self._group.barrier.wait(self._time_limit)
         except threading.BrokenBarrierError:
             raise RankGroupBroken(
                 f"rank {self.rank} waited in vain: another rank failed or is late"
@@ -71,9 +71,9 @@ class ThreadRank:
 
     def all_gather(self, value: Any) -> list[Any]:
         """Exchange through shared memory; two barriers keep a fast rank from overtaking a slow one."""
-        self._meeting.values[self.rank] = value
+        self._group.values[self.rank] = value
         self._wait()
-        values = list(self._meeting.values)
+        values = list(self._group.values)
         self._wait()
         return values
 
@@ -83,21 +83,21 @@ class ThreadRank:
 
     def send(self, to: int, number: int, value: Any) -> None:
         """Put the value where its receiver looks."""
-        with self._meeting.posted:
-            self._meeting.parcels[self.rank, to, number] = value
-            self._meeting.posted.notify_all()
+        with self._group.posted:
+            self._group.parcels[self.rank, to, number] = value
+            self._group.posted.notify_all()
 
     def receive(self, sender: int, number: int) -> Any:
         """Wait for a value as long as it can come."""
-        meeting, key = self._meeting, (sender, self.rank, number)
+        group, key = self._group, (sender, self.rank, number)
 
         def ended() -> bool:
-            return key in meeting.parcels or bool(meeting.failures) or sender in meeting.gone
+            return key in group.parcels or bool(group.failures) or sender in group.gone
 
-        with meeting.posted:
-            if not meeting.posted.wait_for(ended, self._time_limit) or key not in meeting.parcels:
+        with group.posted:
+            if not group.posted.wait_for(ended, self._time_limit) or key not in group.parcels:
                 raise RankGroupBroken(f"rank {self.rank} waited in vain: rank {sender} failed or is late")
-            return meeting.parcels.pop(key)
+            return group.parcels.pop(key)
 
 
 def run_in_threads(
@@ -108,19 +108,19 @@ def run_in_threads(
     Of several failures the first is raised, for the others may be those of ranks that waited for it; one that
     is no `RankGroupBroken` comes before.
     """
-    meeting = _Meeting(len(ranks))
+    group = _ThreadGroup(len(ranks))
 
     def run(rank: int) -> Result:
         try:
-            result = function(ThreadRank(rank, meeting, time_limit), ranks[rank])
+            result = function(ThreadRank(rank, group, time_limit), ranks[rank])
         except BaseException as failure:
-            meeting.leave(rank, failure)
+            group.leave(rank, failure)
             raise
-        meeting.leave(rank)
+        group.leave(rank)
         return result
 
     with ThreadPoolExecutor(max_workers=max(1, len(ranks))) as pool:
         futures = [pool.submit(run, rank) for rank in range(len(ranks))]
-    if meeting.failures:
-        raise min(meeting.failures, key=lambda failure: isinstance(failure, RankGroupBroken))
+    if group.failures:
+        raise min(group.failures, key=lambda failure: isinstance(failure, RankGroupBroken))
     return [future.result() for future in futures]

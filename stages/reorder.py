@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
-from gravel.stages.advice import BYTES_PER_VERTEX, OrderAdviceParameters, is_measured, recorded, told
+from gravel.stages.advice import BYTES_PER_VERTEX, OrderAdviceParameters, choice_text, is_measured, recorded
 from gravel.stages.artifacts import Graph, Ordering
 from gravel.stages.errors import StageError
 from gravel.stages.ordering.placing import (
@@ -124,7 +124,7 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     if advice is not None:
         parameters = parameters.model_copy(update={"method": advice.choice})
     started = time.perf_counter()
-    permutation, held, where = find_order(
+    permutation, columns_there, where = find_order(
         context, machine, parameters.method, parameters.seed, input, offsets
     )
     found = time.perf_counter()
@@ -133,8 +133,8 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
     same = parameters.method == "original" and isinstance(input.column_indices, numpy.ndarray)
     column_indices = None if same else context.sink(input.column_indices.dtype, rows=input.arc_count)
     measured = OrderStatistics()
-    made = renumbered(context, machine, parameters.method, input, offsets, permutation, held)
-    del held
+    made = renumbered(context, machine, parameters.method, input, offsets, permutation, columns_there)
+    del columns_there
     whole: NewRows | None = None
     row_offsets.append(offsets[:1])
     for part in made:
@@ -192,7 +192,7 @@ def _advised(
     )
     if parameters.advice.measure:
         advice = _measured(context, parameters, graph, advice)
-    context.log(told("order", advice))
+    context.log(choice_text("order", advice))
     return advice
 
 

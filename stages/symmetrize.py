@@ -118,8 +118,8 @@ def symmetrize(context: Context, parameters: SymmetrizeParameters, *, input: Edg
     try:
         needed = _least_device_bytes(edges.vertices, edges.count, edges.dtype.itemsize)
         if context.machine.backend == "cuda" and needed > context.machine.device_memory:
-            told = refusal("building rows", needed, context.machine.device_memory)
-            context.remark(f"built on the CPU: {told}")
+            reason = refusal("building rows", needed, context.machine.device_memory)
+            context.remark(f"built on the CPU: {reason}")
             _on_host(context, edges, output, keep_duplicates)
         elif context.machine.backend == "cuda":
             _on_device(context, edges, output, keep_duplicates)

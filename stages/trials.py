@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifacts import CompressedGraph, Graph
     from gravel.stages.context import Context, PlainContext
 
-MOST_ARCS = 1 << 27
+MAX_ARCS = 1 << 27
 """Of a graph that is tried: it is in memory in one order and one layout besides. Samples alone decide for a
 larger one."""
 
@@ -31,7 +31,7 @@ fastest order and layout was among them wherever any were tried."""
 SHARE = 0.1
 """Part of the time of all searches that trying may take."""
 
-LEAST_SECONDS, MOST_SECONDS = 0.5, 120.0
+MIN_SECONDS, MAX_SECONDS = 0.5, 120.0
 """Below the first nothing is tried, since a few choices take that long; after the second nothing begins."""
 
 SOURCES = 8
@@ -51,7 +51,7 @@ class _Trial:
 
 def trial_bytes(vertices: int, arcs: int, width: int) -> tuple[int, int]:
     """Bound the host and device memory that trying takes beside the graph; nothing where none is tried."""
-    if arcs > MOST_ARCS:
+    if arcs > MAX_ARCS:
         return 0, 0
     rows = 8 * vertices + (width + 2) * arcs
     return 4 * rows + 64 * vertices, 2 * rows + 64 * vertices
@@ -84,11 +84,11 @@ def try_choices(
     searches = parameters.searches
     if len(records) < 2:
         return advice
-    if graph.arc_count > MOST_ARCS:
+    if graph.arc_count > MAX_ARCS:
         return replace(advice, reason=f"{advice.reason}; too large to be tried")
     least = min(record["search_milliseconds"] for record in records)
-    budget = min(MOST_SECONDS, SHARE * searches * least / 1e3)
-    if budget < LEAST_SECONDS:
+    budget = min(MAX_SECONDS, SHARE * searches * least / 1e3)
+    if budget < MIN_SECONDS:
         return replace(advice, reason=f"{advice.reason}; too few searches to try any")
     trial = _run(context, _likely(records, least), parameters, ordered, packed, budget)
     if not trial.taken:
@@ -172,10 +172,10 @@ def _chosen(advice: Advice, trial: _Trial, searches: int, field: str) -> Advice:
     same = min((key for key in whole if key[place] == kept), key=lambda key: whole[key], default=None)
     if same is not None and whole[same] * (1 - MARGIN) <= whole[best]:
         best = same
-    told = f"{_named(best, field)} took {trial.taken[best]:.3g} ms"
+    took = f"{_named(best, field)} took {trial.taken[best]:.3g} ms"
     before = ("original", "csr")
     if before in trial.taken and before != best:
-        told += f", {_named(before, field)} {trial.taken[before]:.3g} ms"
+        took += f", {_named(before, field)} {trial.taken[before]:.3g} ms"
     records = tuple(
         {**record, "measured_milliseconds": trial.taken[key]}
         if (key := (record["order"], record["layout"])) in trial.taken
@@ -189,7 +189,7 @@ def _chosen(advice: Advice, trial: _Trial, searches: int, field: str) -> Advice:
     return replace(
         advice,
         choice=best[place],
-        reason=f"{told}; {tried}; by samples {advice.choice}: {advice.reason}",
+        reason=f"{took}; {tried}; by samples {advice.choice}: {advice.reason}",
         considered=tuple(first + rest),
     )
 

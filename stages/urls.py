@@ -88,8 +88,8 @@ def _shown(part: str) -> str:
     userinfo, host, path, query = parts_of(rest)
     if userinfo and not REFERENCE.sub("", userinfo).strip(":"):
         host = f"{userinfo}@{host}"  # a name of a password is none
-    told = "&".join(_shown_assignment(piece) for piece in re.split("[&;]", query))
-    return f"{scheme}://{host}{path}" + (f"?{told}" if query else "")
+    shown_query = "&".join(_shown_assignment(piece) for piece in re.split("[&;]", query))
+    return f"{scheme}://{host}{path}" + (f"?{shown_query}" if query else "")
 
 
 def _shown_assignment(piece: str) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
-MOST_VERTICES = 1 << 32
+MAX_VERTICES = 1 << 32
 """Columns and weights are sorted together in 64 bits."""
 
 BYTES_PER_EDGE = 12
@@ -51,7 +51,7 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
             "the edges have no weights",
             hint="leave `weights` of symmetrize out, or read weights: ingest keeps those of a third column",
         )
-    if edges.vertex_count >= MOST_VERTICES:
+    if edges.vertex_count >= MAX_VERTICES:
         raise StageError(f"weights are for less than 2^32 vertices; there are {edges.vertex_count:,}")
     direction = "both" if edges.undirected else parameters.direction
     needed = weighted_bytes(edges.vertex_count, len(edges.source))
@@ -114,8 +114,8 @@ def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
         return weights.astype(numpy.uint32)
     low, high = weights.min(), weights.max()
     for dtype in (numpy.uint32, numpy.int32):
-        held = numpy.iinfo(dtype)
-        if low >= held.min and high <= held.max and bool((weights == numpy.floor(weights)).all()):
+        limits = numpy.iinfo(dtype)
+        if low >= limits.min and high <= limits.max and bool((weights == numpy.floor(weights)).all()):
             return weights.astype(dtype)
     with numpy.errstate(over="ignore"):
         found = weights.astype(numpy.float32)

@@ -18,7 +18,7 @@ from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.records.record import DONE
 from gravel.stages.artifact import Json
 from gravel.stages.graph500_parameters import EDGE_FACTOR, KEYS
-from gravel.stages.sections.graph500 import UNKNOWN, Run, fields, lines, run_of, told_rules
+from gravel.stages.sections.graph500 import UNKNOWN, Run, fields, lines, rule_texts, run_of
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.cache import Cache
@@ -85,7 +85,7 @@ def _benchmark(run: Mapping[str, Json], cache: Cache) -> Block:
     """Make the block of a `graph500` stage, which measured all that is in it."""
     one = cast("Measurement", cache.open(run["outputs"][0]))
     found = fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))
-    rules = [f"{rule}: {done}" for rule, done in told_rules(one).items()]
+    rules = [f"{rule}: {done}" for rule, done in rule_texts(one).items()]
     notes = [*rules, *_cached(run), f"{run['key']}: {one.strategy} on {one.hardware}"]
     return Block(run["key"], True, lines(found), notes)
 

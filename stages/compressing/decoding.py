@@ -43,8 +43,8 @@ def smallest_dtype(weights: Any) -> numpy.dtype[Any]:
         low, high = min(low, int(piece.min())), max(high, int(piece.max()))
     for width in (1, 2):
         narrow: numpy.dtype[Any] = numpy.dtype(f"{stored.kind}{width}")
-        held = numpy.iinfo(narrow)
-        if held.min <= low and high <= held.max:
+        limits = numpy.iinfo(narrow)
+        if limits.min <= low and high <= limits.max:
             return narrow
     return stored
 

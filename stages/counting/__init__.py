@@ -19,7 +19,7 @@ from gravel.stages.counting.tool import (
     OPTIONS,
     TOO_LONG,
     NoCounters,
-    Said,
+    ToolOutput,
     call,
     fault_of,
     find_tool,
@@ -182,13 +182,13 @@ def read_counters(
         )
     )
     began = time.monotonic()
-    said, asked = _called(tool, folder, parameters.seconds)
+    output, asked = _called(tool, folder, parameters.seconds)
     took = time.monotonic() - began
     context.progress(2, 2, "searches")
-    if fault := fault_of(said):
+    if fault := fault_of(output):
         raise NoCounters(fault)
     try:
-        table = read_table(said.table, METRICS)
+        table = read_table(output.table, METRICS)
     except UnreadableTable as error:
         raise NoCounters(f"what ncu {version} wrote could not be read: {error}") from None
     if not table.launches:
@@ -216,14 +216,14 @@ def _device() -> int:
     return int(cupy.cuda.Device().id)
 
 
-def _called(tool: Path, folder: Path, seconds: float) -> tuple[Said, list[str]]:
+def _called(tool: Path, folder: Path, seconds: float) -> tuple[ToolOutput, list[str]]:
     """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
     program = [sys.executable, "-m", PROGRAM, str(folder)]
     until = time.monotonic() + seconds
     asked = list(METRICS)
     while True:
-        said = call(tool, asked, program, folder, max(0.0, until - time.monotonic()), str(ROOT))
-        unknown = unknown_metrics(said, asked) if fault_of(said) else []
+        output = call(tool, asked, program, folder, max(0.0, until - time.monotonic()), str(ROOT))
+        unknown = unknown_metrics(output, asked) if fault_of(output) else []
         if not unknown or len(unknown) == len(asked):
-            return said, asked
+            return output, asked
         asked = [name for name in asked if name not in unknown]

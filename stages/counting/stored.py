@@ -38,9 +38,9 @@ def read_stored(folder: Path) -> Graph | CompressedGraph:
     """Read what `write_stored` wrote."""
     import numpy
 
-    told = json.loads((folder / PLAIN).read_text())
+    record = json.loads((folder / PLAIN).read_text())
     arrays = {path.stem: numpy.load(path) for path in folder.glob("*.npy")}
-    made = Artifact.kinds[told["kind"]](**told["fields"], **arrays)
+    made = Artifact.kinds[record["kind"]](**record["fields"], **arrays)
     assert isinstance(made, Graph | CompressedGraph)
     return made
 

@@ -59,7 +59,7 @@ class NoCounters(Exception):
 
 
 @dataclass(frozen=True)
-class Said:
+class ToolOutput:
     """What the tool wrote, and its exit status."""
 
     status: int
@@ -81,20 +81,20 @@ def find_tool() -> Path:
 def version_of(tool: Path) -> str:
     """Return the version that ncu tells; raises `NoCounters` where it cannot be started."""
     try:
-        told = subprocess.run(
+        answer = subprocess.run(
             [tool, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoCounters(f"{tool} could not be started ({error})") from None
-    found = re.search(r"Version\s+(\S+)", told.stdout)
-    if told.returncode or found is None:
-        raise NoCounters(f"{tool} --version ended with status {told.returncode} and no version")
+    found = re.search(r"Version\s+(\S+)", answer.stdout)
+    if answer.returncode or found is None:
+        raise NoCounters(f"{tool} --version ended with status {answer.returncode} and no version")
     return found[1]
 
 
 def call(
     tool: Path, metrics: Sequence[str], program: Sequence[str], folder: Path, seconds: float, paths: str
-) -> Said:
+) -> ToolOutput:
     """Run a program under ncu; raises `NoCounters` where that takes longer than so many seconds.
 
     `paths` are what the program imports from. The tool, the program and what they started are ended then.
@@ -121,7 +121,7 @@ def call(
         finally:
             _end(process)
     table = log.read_text(errors="replace") if log.exists() else ""
-    return Said(status, table, streams.read_text(errors="replace"))
+    return ToolOutput(status, table, streams.read_text(errors="replace"))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -131,25 +131,25 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def unknown_metrics(said: Said, metrics: Sequence[str]) -> list[str]:
+def unknown_metrics(output: ToolOutput, metrics: Sequence[str]) -> list[str]:
     """Return those of the metrics that ncu says it does not know."""
-    lines = "\n".join(_UNKNOWN.findall(f"{said.table}\n{said.streams}"))
+    lines = "\n".join(_UNKNOWN.findall(f"{output.table}\n{output.streams}"))
     # It names them as they were asked for, or by a pattern of all their suffixes.
     bases = {name: re.escape(name.partition(".")[0]) for name in metrics}
     return [name for name, base in bases.items() if re.search(rf"(?<!\w){base}(?!\w)", lines)]
 
 
-def fault_of(said: Said) -> str:
+def fault_of(output: ToolOutput) -> str:
     """Say why there are no counters in what ncu wrote; empty if nothing says so."""
-    text = f"{said.table}\n{said.streams}"
+    text = f"{output.table}\n{output.streams}"
     if "ERR_NVGPUCTRPERM" in text:
         return PERMISSION
     errors = _ERROR.findall(text)
     if errors:
         return f"ncu failed: {errors[0].rstrip('.')}"
-    if said.status:
-        lines = [line for line in said.streams.splitlines() if line.strip()]
-        return f"ncu ended with status {said.status}" + (f": {lines[-1].strip()[:200]}" if lines else "")
+    if output.status:
+        lines = [line for line in output.streams.splitlines() if line.strip()]
+        return f"ncu ended with status {output.status}" + (f": {lines[-1].strip()[:200]}" if lines else "")
     if "No kernels were profiled" in text:
         return "ncu saw no kernels of the searches"
     return ""

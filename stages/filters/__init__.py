@@ -116,8 +116,8 @@ class Filter:
         parts = {
             column: parts_of(batch, name, kinds[column], constants, typed) for column, name in names.items()
         }
-        held = compute.fill_null(joined(self.form, lambda form: holds(form, parts[form[1]])), False)
-        return held.combine_chunks() if isinstance(held, ChunkedArray) else held
+        matching = compute.fill_null(joined(self.form, lambda form: holds(form, parts[form[1]])), False)
+        return matching.combine_chunks() if isinstance(matching, ChunkedArray) else matching
 
 
 def parse(text: str) -> Filter:
@@ -139,8 +139,8 @@ def _agreed(column: str, kinds: set[str]) -> str:
     if len(kinds) > 1 and kinds <= {"text", "time", "time with a zone"} and "text" in kinds:
         return "text"
     if len(kinds) > 1:
-        said = " and a ".join(sorted(kinds))
-        raise ValueError(f"column {column!r} is compared with a {said}; it can hold only one of them")
+        listed = " and a ".join(sorted(kinds))
+        raise ValueError(f"column {column!r} is compared with a {listed}; it can hold only one of them")
     return kinds.pop() if kinds else "text"
 
 

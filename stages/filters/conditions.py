@@ -78,14 +78,14 @@ def condition(form: Form, values: Any, kind: Any) -> Any:
         compute.is_null(values), pyarrow.scalar(None, pyarrow.bool_()), pyarrow.scalar(False)
     )
     if operator in ("==", "in"):
-        held = [below for below, exact in places if exact]
-        if not held:
+        exact_values = [below for below, exact in places if exact]
+        if not exact_values:
             return never
-        first = compute.equal(values, held[0])
-        if len(held) == 1:
+        first = compute.equal(values, exact_values[0])
+        if len(exact_values) == 1:
             return first
         # What is in no list is false even where it is null; the first comparison is null there.
-        among = compute.is_in(values, pyarrow.array(held, kind))
+        among = compute.is_in(values, pyarrow.array(exact_values, kind))
         return compute.or_kleene(among, first)
     below, exact = places[0]
     if below is None:

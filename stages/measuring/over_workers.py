@@ -83,8 +83,8 @@ RESIDENT: dict[str, Kept] = {}
 """What this process searches with, by token."""
 
 
-def make_ready(gang: RankContext, task: Task) -> Ready:
-    """Read the graph and keep it; one worker of the gang."""
+def make_ready(rank_group: RankContext, task: Task) -> Ready:
+    """Read the graph and keep it, as one worker of the rank group."""
     from gravel.kernels.threads import set_threads
     from gravel.stages.measuring.graph import read_measured
     from gravel.stages.measuring.searcher import searcher_of
@@ -95,7 +95,7 @@ def make_ready(gang: RankContext, task: Task) -> Ready:
     set_threads(task.machine.threads)
     graph = READ.get(task.token) or read_measured(task.stored, task.parameters, task.machine)
     searcher = searcher_of(graph, task.parameters, task.sources, task.memory)
-    RESIDENT[task.token] = Kept(gang.rank, task.machine.threads, searcher)
+    RESIDENT[task.token] = Kept(rank_group.rank, task.machine.threads, searcher)
     return Ready(
         worker_name(graph.backend),
         searcher.batch,
@@ -106,8 +106,8 @@ def make_ready(gang: RankContext, task: Task) -> Ready:
     )
 
 
-def let_go(gang: RankContext, token: str) -> None:
-    """Forget the graph; one worker of the gang."""
+def let_go(rank_group: RankContext, token: str) -> None:
+    """Forget the graph, as one worker of the rank group."""
     RESIDENT.pop(token, None)
 
 

@@ -58,8 +58,8 @@ class CentralityParameters(Parameters):
     @model_validator(mode="after")
     def _fit_together(self) -> CentralityParameters:
         if (self.hops is None) == (self.measure == "neighbourhood"):
-            told = "needs hops" if self.hops is None else "takes no hops; only a neighbourhood does"
-            raise ValueError(f"{self.measure} {told}")
+            fault = "needs hops" if self.hops is None else "takes no hops; only a neighbourhood does"
+            raise ValueError(f"{self.measure} {fault}")
         if self.of_paths and self.vertices != "all":
             raise ValueError(f"{self.measure} is computed for all; sources says from which to search")
         if self.measure == "average_path_length" and isinstance(self.vertices, VertexSources):

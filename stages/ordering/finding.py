@@ -41,8 +41,8 @@ def find_order(
         columns = in_pages(columns)
         on_device, there, refusal = _with_pinned(machine, name, row_offsets, columns)
         if on_device is not None:
-            held = there if graph.symmetric else None
-            return on_device, held, "on the device, columns in pinned memory"
+            columns_there = there if graph.symmetric else None
+            return on_device, columns_there, "on the device, columns in pinned memory"
         context.log(f"{method.name} is found on the host: {refusal}")
         place = "host"
     if place == "host":

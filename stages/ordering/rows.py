@@ -56,12 +56,12 @@ def renumbered(
     graph: Graph,
     offsets: NDArray[numpy.int64],
     permutation: NDArray[Any],
-    held: Any,
+    columns_there: Any,
 ) -> Iterator[NewRows]:
     """Yield the new rows in ranges.
 
-    `held` has the graph's columns where the device reads them, if they are there already. Where the system
-    pins no memory, the host makes the rows and the log says so.
+    `columns_there` has the graph's columns where the device reads them, if they are there already. Where the
+    system pins no memory, the host makes the rows and the log says so.
     """
     from gravel.kernels.arrays import backend_of, on_host
     from gravel.kernels.order import statistics
@@ -77,8 +77,8 @@ def renumbered(
             yield NewRows(part, columns, statistics(part, columns, first))
         return
     if machine.backend == "cuda":
-        there, at_once = _readable(context, machine, graph, offsets, held)
-        del held
+        there, at_once = _readable(context, machine, graph, offsets, columns_there)
+        del columns_there
         if at_once:
             yield from _on_device(there, offsets, permutation, at_once, context.keeps_device_arrays)
             return
@@ -110,7 +110,7 @@ def uploaded(columns: Any) -> Any:
 
 
 def _readable(
-    context: Context, machine: Machine, graph: Graph, offsets: NDArray[numpy.int64], held: Any
+    context: Context, machine: Machine, graph: Graph, offsets: NDArray[numpy.int64], columns_there: Any
 ) -> tuple[Any, int]:
     """Return the columns where the device reads them, and the arcs to make there at once or 0."""
     import numpy
@@ -118,12 +118,12 @@ def _readable(
     vertices, arcs = graph.vertex_count, graph.arc_count
     at_once = arcs_at_once(machine, vertices, arcs)
     if uses_device(machine, vertices, arcs):
-        return (uploaded(graph.column_indices) if held is None else held), at_once
+        return (uploaded(graph.column_indices) if columns_there is None else columns_there), at_once
     # A row is made whole.
     if not at_once or int(numpy.diff(offsets).max(initial=0)) > at_once:
         return None, 0
-    if held is not None:
-        return held, at_once
+    if columns_there is not None:
+        return columns_there, at_once
     from gravel.kernels.placement.pinned import PinnedRefused, pin
     from gravel.kernels.placement.placed import in_pages
 

@@ -48,8 +48,8 @@ def _against(member: Member, other: Member | None) -> tuple[float | None, str]:
         return None, ""
     entrants = (Entrant(each.name, each.one, each.times) for each in (member, other))
     differs = differ(*entrants)
-    told = "measured once" if differs is None else "" if differs else "a tie"
-    return member.milliseconds / other.milliseconds, told
+    remark = "measured once" if differs is None else "" if differs else "a tie"
+    return member.milliseconds / other.milliseconds, remark
 
 
 def _sizes(found: Sequence[Study]) -> Made:
@@ -59,7 +59,7 @@ def _sizes(found: Sequence[Study]) -> Made:
         for member in study.members:
             searches = member.one.searches
             threads = [search["launch_threads"] for search in searches]
-            share, told = _against(member, fed_back)
+            share, remark = _against(member, fed_back)
             rows.append(
                 [
                     study.graph,
@@ -71,7 +71,7 @@ def _sizes(found: Sequence[Study]) -> Made:
                     fmean(each["sum"] for each in threads),
                     member.milliseconds,
                     share,
-                    told,
+                    remark,
                 ]
             )
     return table(
@@ -93,8 +93,8 @@ def _steps(found: Sequence[Study]) -> Made:
         for before, step in pairwise(STEPS):
             first, second = _named(study, before), _named(study, step)
             if first is not None and second is not None:
-                share, told = _against(second, first)
-                rows.append([study.graph, step, before, None if share is None else 100 * (share - 1), told])
+                share, remark = _against(second, first)
+                rows.append([study.graph, step, before, None if share is None else 100 * (share - 1), remark])
     return table(
         "What each step of FlexBFS changes",
         f"By median times: less than 0 is faster. {STATED}",

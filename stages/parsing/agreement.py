@@ -45,7 +45,7 @@ class Agreement:
             self._loops.append(Chunk(*map(on_host, loops[:3])))
         return _where(chunk, chunk.source < chunk.target)
 
-    def held_loops(self, edges: int) -> Iterator[Chunk]:
+    def kept_loops(self, edges: int) -> Iterator[Chunk]:
         """Yield each self-loop once, of so many edges in all."""
         if not self._loops:
             return

@@ -96,7 +96,7 @@ def has_text_ids(schema: Any, found: EdgeColumns, ids: str, constants: Mapping[s
     """Whether the ids of a table's edges are texts; raises ColumnsError for columns of other types."""
     from pyarrow import types
 
-    def held(place: int) -> tuple[str, Any, bool]:
+    def column(place: int) -> tuple[str, Any, bool]:
         name = str(found.labels[place])
         if name in constants:
             return name, "a text", constants[name].isdecimal()
@@ -104,7 +104,7 @@ def has_text_ids(schema: Any, found: EdgeColumns, ids: str, constants: Mapping[s
         kind = kind.value_type if types.is_dictionary(kind) or types.is_run_end_encoded(kind) else kind
         return name, kind, types.is_integer(kind)
 
-    ends = [held(found.source), held(found.target)]
+    ends = [column(found.source), column(found.target)]
     as_text = [ids != "integer" and (name in constants or is_text_like(kind)) for name, kind, _ in ends]
     texts = ids == "text" or (all(as_text) and not all(whole for *_, whole in ends))
     for (name, kind, whole), text in zip(ends, as_text, strict=True):
@@ -114,7 +114,7 @@ def has_text_ids(schema: Any, found: EdgeColumns, ids: str, constants: Mapping[s
                 "if ids are texts, set `ids: text`" if text else "convert the column, or name another one",
             )
     if found.weight >= 0:
-        name, kind, whole = held(found.weight)
+        name, kind, whole = column(found.weight)
         if not whole and (name in constants or not (types.is_floating(kind) or types.is_decimal(kind))):
             raise ColumnsError(
                 f"column {shown(name)} holds {kind}; expected numbers",

@@ -100,7 +100,7 @@ def _adjacency(cut: Cut, found: EdgeColumns, rows: Sequence[Sequence[bytes]], en
     return None
 
 
-MOST_PLAIN = 4
+MAX_PLAIN = 4
 """Columns up to which the fast readers take a list; without a header, more are no edge list."""
 
 _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
@@ -108,7 +108,7 @@ _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
 
 @dataclass(frozen=True)
 class Asked:
-    """What ingest was told of a list of edges; `filter` and `constants` are names of columns."""
+    """Parameters of ingest for a list of edges; `filter` and `constants` are names of columns."""
 
     columns: Columns = NOT_ASKED
     delimiter: str = "auto"
@@ -121,7 +121,7 @@ class Asked:
 
     @property
     def as_list(self) -> bool:
-        """Whether something is said that text has in an edge list alone."""
+        """Whether a parameter is given that text has in an edge list alone."""
         return (
             self.delimiter != "auto"
             or self.columns != NOT_ASKED
@@ -216,7 +216,7 @@ def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
         fast=attributes is None
         and not (comma or asked.filter or taken)
         and len(names) == cut.columns
-        and (texts or not (cut.columns > MOST_PLAIN or quoted or (labelled and cut.delimiter != ""))),
+        and (texts or not (cut.columns > MAX_PLAIN or quoted or (labelled and cut.delimiter != ""))),
         regular=len(rows) == len(lines) - header,
         whole_numbers=len(rows) == len(lines) - header and all(map(is_integer, ends)),
         decimal_comma=comma,
@@ -296,7 +296,7 @@ def _by_position(
     numbers = sum(is_number(each) or bool(comma and _DECIMAL_COMMA.fullmatch(each)) for each in third)
     # A number that is damaged, or missing, is blamed when its line is read.
     weighted = bool(numbers) and 2 * numbers >= len(third)
-    if count > MOST_PLAIN or (count == MOST_PLAIN and third and not weighted):
+    if count > MAX_PLAIN or (count == MAX_PLAIN and third and not weighted):
         raise ColumnsError(
             f"found {count} columns and no header that names them; the first is {shown(cut.lines[0], 80)}",
             BY_POSITION,

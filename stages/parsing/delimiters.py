@@ -153,9 +153,9 @@ def choose_cut(lines: Sequence[bytes], names_pair: Callable[[Sequence[bytes]], b
     for keeps in rules:
         left = [cut for cut in left if keeps(cut)] or left
     if len(left) > 1:
-        said = " or ".join(f"{NAMES[cut.delimiter]} ({cut.columns} columns)" for cut in left)
+        choices = " or ".join(f"{NAMES[cut.delimiter]} ({cut.columns} columns)" for cut in left)
         raise ColumnsError(
-            f"columns may be separated by {said}: {shown(lines[0], 60)}",
+            f"columns may be separated by {choices}: {shown(lines[0], 60)}",
             f"say which, such as `delimiter: {NAMES[left[0].delimiter]}` or --delimiter",
         )
     return left[0]

@@ -1,4 +1,4 @@
-"""The first bytes of a file, by which formats are told apart."""
+"""The first bytes of a file, by which formats are recognised."""
 
 from __future__ import annotations
 

@@ -41,10 +41,10 @@ def read_stated(
         # The text is read to its end all the same, so that the same line is named whatever a chunk holds.
         if not exact or found <= stated:
             yield chunk
-    cut = lines.held_back
+    cut = lines.last_line
     if cut is not None and found + 1 >= stated and (not exact or found <= stated):
         # The file is whole up to this line, which merely lacks its end.
-        lines.take_held_back()
+        lines.take_last_line()
         for chunk in read_pairs(reading, lines, grammar):
             found += len(chunk.source)
             yield chunk

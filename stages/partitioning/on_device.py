@@ -38,11 +38,11 @@ class OnDevice:
 
     def __init__(self, context: Context, graph: Graph, sizes: DeviceSizes) -> None:
         room = context.machine.device_memory
-        held = bytes_there(graph.row_offsets, graph.column_indices)
+        resident = bytes_there(graph.row_offsets, graph.column_indices)
         self.ranks_at_once = sizes.ranks_at_once
         self._context, self._graph, self._sizes = context, graph, sizes
         self._at_once = sizes.arcs_at_once(room)
-        self._is_whole = sizes.whole_bytes() - held <= room
+        self._is_whole = sizes.whole_bytes() - resident <= room
         self._rows: tuple[Any, Any] | None = None
         self._index: DelegateIndex | None = None
 

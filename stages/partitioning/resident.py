@@ -1,6 +1,6 @@
 """The ranks of a generated graph in the memory of the workers that made them, found again or made anew.
 
-A rank is known by its graph's recipe. All ranks of a gang look for theirs at once. If each worker has one,
+A rank is known by its graph's recipe. All ranks of a group look for theirs at once. If each worker has one,
 they go on with these, whichever worker has which; else all make theirs together.
 """
 
@@ -55,7 +55,7 @@ class Recipe:
 
 
 @dataclass
-class Held:
+class Resident:
     """A rank in this process's memory; `kept` is what its searches and checks keep beside it."""
 
     share: RankShare
@@ -63,38 +63,38 @@ class Held:
     kept: dict[str, Any]
 
 
-RESIDENT: dict[tuple[str, int], Held] = {}
+RESIDENT: dict[tuple[str, int], Resident] = {}
 """Ranks in this process's memory, by recipe and rank."""
 
 
 class Renamed:
-    """A gang whose members go by the ranks that they hold (`gravel.stages.rank_group.RankContext`)."""
+    """A rank group whose members go by the ranks that they hold (`gravel.stages.rank_group.RankContext`)."""
 
-    def __init__(self, gang: RankContext, ranks: Sequence[int]) -> None:
-        self._gang = gang
+    def __init__(self, rank_group: RankContext, ranks: Sequence[int]) -> None:
+        self._rank_group = rank_group
         self._ranks = list(ranks)
         self._members = {rank: member for member, rank in enumerate(ranks)}
-        self.rank, self.size = self._ranks[gang.rank], gang.size
+        self.rank, self.size = self._ranks[rank_group.rank], rank_group.size
 
     def all_gather(self, value: Any) -> list[Any]:
         """Give every rank the values of all ranks, in rank order."""
-        told = self._gang.all_gather(value)
-        return [told[self._members[rank]] for rank in range(self.size)]
+        values = self._rank_group.all_gather(value)
+        return [values[self._members[rank]] for rank in range(self.size)]
 
     def barrier(self) -> None:
         """Wait until every rank is here."""
-        self._gang.barrier()
+        self._rank_group.barrier()
 
     def send(self, to: int, number: int, value: Any) -> None:
         """Send a value to a rank under a number."""
-        self._gang.send(self._members[to], number, value)
+        self._rank_group.send(self._members[to], number, value)
 
     def receive(self, sender: int, number: int) -> Any:
         """Wait for the value that a rank sent under this number."""
-        return self._gang.receive(self._members[sender], number)
+        return self._rank_group.receive(self._members[sender], number)
 
 
-def run_gang(
+def run_ranks(
     context: Context, function: Callable[[RankContext, Task], Result], task: Task, ranks: int
 ) -> list[Result]:
     """Run a task as all ranks: each on a worker of its own, or as threads of this process.
@@ -113,39 +113,45 @@ def run_gang(
     return run_in_threads(function, [task] * ranks)
 
 
-def find_rank(gang: RankContext, recipe: Recipe, backend: str | None) -> tuple[RankContext, Held, bool]:
+def find_rank(
+    rank_group: RankContext, recipe: Recipe, backend: str | None
+) -> tuple[RankContext, Resident, bool]:
     """Find the rank that this worker holds, or make its rank together with all others.
 
-    Without a backend they stay on the side where they are, and are made on the CPU. Returns the gang by the
-    names of the ranks that are held, the rank, and whether it was made now.
+    Without a backend they stay on the side where they are, and are made on the CPU. Returns the rank group by
+    the names of the resident ranks, the rank, and whether it was made now.
     """
-    own = _held_rank(gang.rank, recipe) if recipe.threshold != "auto" else None
-    sides = gang.all_gather(None if own is None else (own, RESIDENT[recipe.key, own].backend))
-    told = [-1 if side is None else side[0] for side in sides]
-    if sorted(told) == list(range(gang.size)):
+    own = _resident_rank(rank_group.rank, recipe) if recipe.threshold != "auto" else None
+    sides = rank_group.all_gather(None if own is None else (own, RESIDENT[recipe.key, own].backend))
+    names = [-1 if side is None else side[0] for side in sides]
+    if sorted(names) == list(range(rank_group.size)):
         if backend is None and len({side for _, side in sides}) > 1:
             backend = "cpu"
-        renamed = Renamed(gang, told)
-        held = RESIDENT[recipe.key, renamed.rank]
-        if backend is not None and held.backend != backend:
-            held = RESIDENT[recipe.key, renamed.rank] = Held(moved(held.share, backend), backend, {})
-        return renamed, held, False
+        renamed = Renamed(rank_group, names)
+        resident = RESIDENT[recipe.key, renamed.rank]
+        if backend is not None and resident.backend != backend:
+            resident = RESIDENT[recipe.key, renamed.rank] = Resident(
+                moved(resident.share, backend), backend, {}
+            )
+        return renamed, resident, False
     # Of other graphs, or what not all have. Ranks are made together, so none is there before all have let go.
     RESIDENT.clear()
     backend = backend or "cpu"
-    share = make_rank_of(gang, recipe, backend)
-    held = RESIDENT[replace(recipe, threshold=share.threshold).key, gang.rank] = Held(share, backend, {})
-    return gang, held, True
+    share = make_rank_of(rank_group, recipe, backend)
+    resident = RESIDENT[replace(recipe, threshold=share.threshold).key, rank_group.rank] = Resident(
+        share, backend, {}
+    )
+    return rank_group, resident, True
 
 
-def _held_rank(preferred: int, recipe: Recipe) -> int | None:
+def _resident_rank(preferred: int, recipe: Recipe) -> int | None:
     if (recipe.key, preferred) in RESIDENT:
         return preferred
     return min((rank for key, rank in RESIDENT if key == recipe.key), default=None)
 
 
-def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
-    """Make one rank of a graph, all ranks of the gang at the same time."""
+def make_rank_of(rank_group: RankContext, recipe: Recipe, backend: str) -> RankShare:
+    """Make one rank of a graph, all ranks of the rank group at the same time."""
     from gravel.kernels.arrays import index_dtype
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.partition.distributor import EdgeSource, distribute_program
@@ -158,15 +164,15 @@ def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
     if backend == "cuda":
         from gravel.kernels.partition.distributor.cuda import RankBuilder as OnGpu
 
-        builder: Any = OnGpu(source, gang.size, gang.rank)
+        builder: Any = OnGpu(source, rank_group.size, rank_group.rank)
         largest = PART_EDGES_CUDA
     else:
         from gravel.kernels.partition.distributor.cpu import RankBuilder as OnCpu
 
-        builder, largest = OnCpu(source, gang.size, gang.rank), PART_EDGES
-    part = part_edges(source.edges, gang.size, largest)
+        builder, largest = OnCpu(source, rank_group.size, rank_group.rank), PART_EDGES
+    part = part_edges(source.edges, rank_group.size, largest)
     arc = 4 + index_dtype(source.vertices).itemsize
-    with wire_of(gang, backend, 2 * part * arc) as wire:
+    with wire_of(rank_group, backend, 2 * part * arc) as wire:
         program = distribute_program(Endpoint(wire), builder, threshold=threshold, part_edges=part)
         share = drive(program, wire)
     if backend == "cuda":
@@ -179,14 +185,14 @@ def make_rank_of(gang: RankContext, recipe: Recipe, backend: str) -> RankShare:
 
 
 @contextmanager
-def wire_of(gang: RankContext, backend: str, mailbox: int = 0) -> Iterator[Wire]:
+def wire_of(rank_group: RankContext, backend: str, mailbox: int = 0) -> Iterator[Wire]:
     """Give what carries arrays of a backend between the ranks; on GPUs at least `mailbox` bytes at once."""
     if backend == "cpu":
-        yield gang
+        yield rank_group
         return
     from gravel.kernels.partition.distributor.wires import HALF, cuda_wire
 
-    with cuda_wire(gang, max(mailbox, HALF)) as wire:
+    with cuda_wire(rank_group, max(mailbox, HALF)) as wire:
         yield wire
 
 

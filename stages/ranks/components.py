@@ -54,11 +54,11 @@ def prepare_components(
     stored, ranks = graph.stored, graph.partition.ranks
     seconds = barrier_limit(parameters.tuning)
     delegates = stored is not None and stored.scheme == "delegates"
-    gang = ranks > 1 and context.reserved >= ranks and delegates
+    grouped = ranks > 1 and context.reserved >= ranks and delegates
     if parameters.backend == "cuda" and context.machine.backend == "cuda" and delegates:
-        return prepare_on_gpus(context, graph, gang=gang, barrier_seconds=seconds)
-    if gang:
-        return GangComponents(context, graph, "cpu", seconds), []
+        return prepare_on_gpus(context, graph, grouped=grouped, barrier_seconds=seconds)
+    if grouped:
+        return RankGroupComponents(context, graph, "cpu", seconds), []
     notes = []
     if ranks > 1 and delegates:
         notes.append(f"{ranks} workers were not there at once, so the ranks took turns in one process")
@@ -67,7 +67,7 @@ def prepare_components(
 
 @dataclass(frozen=True)
 class ComponentsTask:
-    """What one rank of a gang needs: its part of the partition, and how often components are found."""
+    """What one rank of a rank group needs: its part of the partition, and how often components are found."""
 
     rank: int
     ranks: int
@@ -89,7 +89,7 @@ class RankAnswer:
     milliseconds: tuple[float, ...]
 
 
-def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
+def find_as_rank(rank_group: RankContext, task: ComponentsTask) -> RankAnswer:
     """Find components as one rank of a group, so many times."""
     import numpy
 
@@ -104,7 +104,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
         return RankAnswer(replace(found, component=on_host(found.component)), tuple(times))
 
     return find_together(
-        gang,
+        rank_group,
         RankPart(
             rank_from_arrays(task.arrays, task.rank),
             numpy.asarray(task.delegates),
@@ -120,7 +120,7 @@ def find_as_rank(gang: RankContext, task: ComponentsTask) -> RankAnswer:
 
 
 def find_together(
-    gang: RankContext,
+    rank_group: RankContext,
     part: RankPart,
     *,
     symmetric: bool,
@@ -136,14 +136,14 @@ def find_together(
     other's memory.
     """
     if backend == "cuda":
-        rank: Any = _peer_components(gang, part, symmetric, barrier_seconds)
+        rank: Any = _peer_components(rank_group, part, symmetric, barrier_seconds)
     else:
-        rank = _CpuComponents(gang, part, symmetric)
+        rank = _CpuComponents(rank_group, part, symmetric)
     times = []
     try:
         for _ in range(runs):
             # Nobody begins, or starts its clock, before all have ended the run before.
-            gang.barrier()
+            rank_group.barrier()
             found: RankComponents = rank.run(on_device=True)
             times.append(found.milliseconds)
     except RuntimeError as error:
@@ -151,38 +151,38 @@ def find_together(
             raise
         from gravel.stages.rank_group import RankGroupBroken
 
-        raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
+        raise RankGroupBroken(f"rank {rank_group.rank}: {error}") from error
     if backend == "cpu":
         # What comes after needs the room of what found the labels.
         del rank
         return finish(found, times)
     answer = finish(found, times)
-    rank.leave(gang)
+    rank.leave(rank_group)
     return answer
 
 
 class _CpuComponents:
     """As `gravel.kernels.partition.cuda.components.PeerComponents`, on the CPU."""
 
-    def __init__(self, gang: RankContext, part: RankPart, symmetric: bool) -> None:
+    def __init__(self, rank_group: RankContext, part: RankPart, symmetric: bool) -> None:
         from gravel.kernels.partition.components_rank import ComponentsRank
 
-        self._gang = gang
+        self._rank_group = rank_group
         self._state = ComponentsRank(part, symmetric=symmetric)
 
     def run(self, *, on_device: bool) -> RankComponents:
         from gravel.kernels.partition import components_of_rank
 
-        return components_of_rank(self._gang, self._state)
+        return components_of_rank(self._rank_group, self._state)
 
 
-def _peer_components(gang: RankContext, part: RankPart, symmetric: bool, time_limit: float) -> Any:
+def _peer_components(rank_group: RankContext, part: RankPart, symmetric: bool, time_limit: float) -> Any:
     import cupy
 
     from gravel.kernels.partition.cuda.components import PeerComponents
     from gravel.kernels.partition.cuda.mapping import why_no_peers
 
-    problem = why_no_peers(gang)
+    problem = why_no_peers(rank_group)
     if problem is not None:
         raise StageError(
             f"components over GPUs are found by GPUs that read each other's memory, and {problem}",
@@ -191,12 +191,12 @@ def _peer_components(gang: RankContext, part: RankPart, symmetric: bool, time_li
     # What others map is allocated beside the pool, where earlier searches may have left theirs.
     cupy.get_default_memory_pool().free_all_blocks()
     try:
-        return PeerComponents(gang, part, symmetric=symmetric, time_limit=time_limit)
+        return PeerComponents(rank_group, part, symmetric=symmetric, time_limit=time_limit)
     except ValueError as error:
         raise StageError(str(error), hint="split the graph over more ranks") from None
 
 
-class GangComponents:
+class RankGroupComponents:
     """As `OverRanks`, with every rank on a worker, or its GPU, which reads its part once for all runs."""
 
     prepare_milliseconds = 0.0
@@ -233,10 +233,10 @@ class GangComponents:
         answers: Sequence[RankAnswer] = self._context.rank_group(find_as_rank, tasks)
         times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
         ranks = [answer.last for answer in answers]
-        return joined(ranks, times[-1]), times, told_by_ranks(ranks)
+        return joined(ranks, times[-1]), times, exchange_record(ranks)
 
 
-def told_by_ranks(ranks: Sequence[RankComponents]) -> dict[str, Any]:
+def exchange_record(ranks: Sequence[RankComponents]) -> dict[str, Any]:
     """Describe a run as its ranks tell it: `rounds`, and bytes that all of them sent."""
     return {
         "rounds": ranks[0].rounds,
@@ -246,7 +246,7 @@ def told_by_ranks(ranks: Sequence[RankComponents]) -> dict[str, Any]:
 
 
 def prepare_on_gpus(
-    context: Context, graph: SearchedGraph, *, gang: bool, barrier_seconds: float
+    context: Context, graph: SearchedGraph, *, grouped: bool, barrier_seconds: float
 ) -> tuple[Any, list[str]]:
     """Make a partition ready on GPUs; returns sentences on what could not be as asked, too.
 
@@ -257,15 +257,15 @@ def prepare_on_gpus(
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
-    if gang:
-        return GangComponents(context, graph, "cuda", barrier_seconds), []
-    ranks, told = graph.partition.ranks, storage(graph.partition)
+    if grouped:
+        return RankGroupComponents(context, graph, "cuda", barrier_seconds), []
+    ranks, sizes = graph.partition.ranks, storage(graph.partition)
     extent = Extent(
         "Partition",
         graph.vertex_count,
-        bytes=told["bytes"],
+        bytes=sizes["bytes"],
         directed=not graph.symmetric,
-        normal_arcs=told["nn_arcs"],
+        normal_arcs=sizes["nn_arcs"],
     )
     wanted, memory = component_bytes(extent, 1), context.machine.device_memory
     if wanted > memory:

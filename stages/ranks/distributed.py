@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.resident import Recipe, run_gang
+from gravel.stages.partitioning.resident import Recipe, run_ranks
 from gravel.stages.ranks.distributed_rank import (
     ComponentsAnswer,
     ComponentsTask,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gravel.stages.traversal.parameters import TraverseParameters
 
 CHECKED_AT_ONCE = 8
-"""Sources of one call of the gang when no labels come back; between calls progress is told."""
+"""Sources of one call of the rank group when no labels come back; between calls progress is reported."""
 
 TOGETHER, APART = "all {} ranks in one process", "each of {} ranks on its own worker"
 
@@ -49,7 +49,7 @@ def search_distributed(
 
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.traversal.records import asked_of, told
+    from gravel.stages.traversal.records import asked_of, ran_record
     from gravel.stages.traversal.strategy import machine_name
 
     task, notes = _task_of(context, parameters, graph)
@@ -57,7 +57,7 @@ def search_distributed(
     where, more = whereabouts(context, graph, task.backend)
     notes += more
     started = time.perf_counter()
-    if any(run_gang(context, ready_as_rank, task, ranks)):
+    if any(run_ranks(context, ready_as_rank, task, ranks)):
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
     sources = _sources(context, parameters, graph, task)
@@ -66,7 +66,7 @@ def search_distributed(
     records: list[dict[str, Any]] = []
     try:
         if len(sources):
-            run_gang(context, work_as_rank, replace(task, sources=(int(sources[0]),), check=False), ranks)
+            run_ranks(context, work_as_rank, replace(task, sources=(int(sources[0]),), check=False), ranks)
         for source, answers in _answers(context, task, sources.tolist(), ranks):
             records.append(_record(source, answers))
             if checks is None:
@@ -75,7 +75,7 @@ def search_distributed(
                 checks.append([asdict(check) for check in answers[0].checks])
             context.progress(len(records), len(sources), "searches")
     finally:
-        run_gang(context, work_as_rank, task, ranks)
+        run_ranks(context, work_as_rank, task, ranks)
     distance, predecessor = labels.close()
     if parameters.max_depth is not None:
         notes.append(
@@ -103,7 +103,7 @@ def search_distributed(
         notes=notes,
         graph=described(graph),
         asked=asked_of(parameters),
-        ran=told(Ran(f"{work_as_rank.__module__}:work_as_rank", asdict(task.options)), task.backend),
+        ran=ran_record(Ran(f"{work_as_rank.__module__}:work_as_rank", asdict(task.options)), task.backend),
     )
     return traversal, measurement
 
@@ -169,8 +169,10 @@ def _sources(
 
     asked = parameters.sources
     if isinstance(asked, RandomSources):
-        told = run_gang(context, work_as_rank, replace(task, draw=(asked.random, asked.seed)), graph.ranks)
-        drawn: NDArray[Any] = told[0][0]
+        answers = run_ranks(
+            context, work_as_rank, replace(task, draw=(asked.random, asked.seed)), graph.ranks
+        )
+        drawn: NDArray[Any] = answers[0][0]
         return drawn
     assert isinstance(asked, VertexSources)  # ids of a file were resolved before
     return check_sources(asked.vertices, graph.vertex_count)
@@ -186,8 +188,8 @@ def _answers(
         size = max(1, LABEL_BYTES // (12 * max(1, _vertices(task))))
     for first in range(0, len(sources), size):
         several = tuple(sources[first : first + size])
-        told = run_gang(context, work_as_rank, replace(task, sources=several), ranks)
-        by_rank = sorted(told, key=lambda answers: answers[0].rank)
+        by_worker = run_ranks(context, work_as_rank, replace(task, sources=several), ranks)
+        by_rank = sorted(by_worker, key=lambda answers: answers[0].rank)
         for place, source in enumerate(several):
             yield source, [answers[place] for answers in by_rank]
 
@@ -214,7 +216,7 @@ def _together(labels: LabelRows, vertex_count: int, answers: Sequence[RankAnswer
 
 def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
     from gravel.kernels.partition.search import directions_of
-    from gravel.stages.traversal.records import told_by_ranks
+    from gravel.stages.traversal.records import levels_by_rank
 
     labels = [answer.labels for answer in answers]
     sums = answers[0].sums
@@ -231,7 +233,7 @@ def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
         "edges": arcs // 2,
         "depth": depth,
         "levels": {"vertices": sums.vertices.tolist(), "arcs": sums.arcs.tolist(), "pulled": pulled},
-        **told_by_ranks(SimpleNamespace(labels=labels, strategy="partition")),
+        **levels_by_rank(SimpleNamespace(labels=labels, strategy="partition")),
     }
 
 
@@ -246,10 +248,10 @@ def find_distributed(
     """
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.ranks.components import told_by_ranks
+    from gravel.stages.ranks.components import exchange_record
     from gravel.stages.ranks.distributed_rank import ready_as_rank
     from gravel.stages.traversal.components import RUNS
-    from gravel.stages.traversal.records import asked_of, told
+    from gravel.stages.traversal.records import asked_of, ran_record
     from gravel.stages.traversal.strategy import backend_of_search, barrier_limit, machine_name
 
     backend, checks = backend_of_search(parameters, context.machine), parameters.output == "checks"
@@ -264,10 +266,10 @@ def find_distributed(
     )
     where, notes = whereabouts(context, graph, backend)
     started = time.perf_counter()
-    if any(run_gang(context, ready_as_rank, task, graph.ranks)):
+    if any(run_ranks(context, ready_as_rank, task, graph.ranks)):
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
-    answers = sorted(run_gang(context, find_as_rank, task, graph.ranks), key=lambda answer: answer.rank)
+    answers = sorted(run_ranks(context, find_as_rank, task, graph.ranks), key=lambda answer: answer.rank)
     context.progress(1 + RUNS, 1 + RUNS, "runs")
     times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
     record: dict[str, Any] = {
@@ -279,7 +281,7 @@ def find_distributed(
         "edges": graph.arc_count // 2,
         "depth": 0,
         "levels": {"vertices": [], "arcs": [], "pulled": []},
-        "exchange": told_by_ranks([answer.last for answer in answers]),
+        "exchange": exchange_record([answer.last for answer in answers]),
     }
     notes.append(f"{sum(answer.named for answer in answers):,} components")
     if checks:
@@ -301,7 +303,7 @@ def find_distributed(
         notes=notes,
         graph=described(graph),
         asked=asked_of(parameters),
-        ran=told(Ran(f"{find_as_rank.__module__}:find_as_rank", {}), backend),
+        ran=ran_record(Ran(f"{find_as_rank.__module__}:find_as_rank", {}), backend),
     )
     return traversal, measurement
 

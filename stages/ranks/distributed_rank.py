@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.resident import Held, Recipe, find_rank, wire_of
+from gravel.stages.partitioning.resident import Recipe, Resident, find_rank, wire_of
 from gravel.stages.ranks.components import find_together
 from gravel.stages.ranks.rank import make_rank
 from gravel.stages.verifying.ranks import check_labels, checker_of
@@ -46,61 +46,61 @@ class RankAnswer:
     checks: tuple[Check, ...]
 
 
-def work_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
+def work_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
     """Do what a task asks for as one rank; the rank's part is found or made first."""
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
-    named, held, _ = find_rank(gang, task.recipe, task.backend)
+    named, resident, _ = find_rank(rank_group, task.recipe, task.backend)
     if task.draw is not None:
-        return _drawn(named, held, *task.draw)
+        return _drawn(named, resident, *task.draw)
     if not task.sources:
-        searcher = held.kept.pop("searcher", None)
+        searcher = resident.kept.pop("searcher", None)
         if searcher is not None:
             searcher.leave(named)
-        held.kept.clear()
+        resident.kept.clear()
         return []
-    return [_search(named, held, task, source) for source in task.sources]
+    return [_search(named, resident, task, source) for source in task.sources]
 
 
-def ready_as_rank(gang: RankContext, task: RankTask | ComponentsTask) -> bool:
+def ready_as_rank(rank_group: RankContext, task: RankTask | ComponentsTask) -> bool:
     """Find or make the rank; returns whether it was made."""
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
-    _, _, new = find_rank(gang, task.recipe, task.backend)
+    _, _, new = find_rank(rank_group, task.recipe, task.backend)
     return new
 
 
-def _drawn(gang: RankContext, held: Held, count: int, seed: int) -> list[Any]:
+def _drawn(rank_group: RankContext, resident: Resident, count: int, seed: int) -> list[Any]:
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.partition.distributor.draw import draw_program, with_arcs
 
-    share = held.share
-    filled = with_arcs(share.part, share.delegates, share.vertex_count, gang.size)
-    drawn = drive(draw_program(Endpoint(gang), filled, share.vertex_count, count, seed), gang)
+    share = resident.share
+    filled = with_arcs(share.part, share.delegates, share.vertex_count, rank_group.size)
+    drawn = drive(draw_program(Endpoint(rank_group), filled, share.vertex_count, count, seed), rank_group)
     return [drawn]
 
 
-def _search(gang: RankContext, held: Held, task: RankTask, source: int) -> RankAnswer:
+def _search(rank_group: RankContext, resident: Resident, task: RankTask, source: int) -> RankAnswer:
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.verify.ranks import check_program, sum_levels_program
 
-    labels = search_here(gang, held, task, source)
-    checker = checker_of(held, gang.size)
+    labels = search_here(rank_group, resident, task, source)
+    checker = checker_of(resident, rank_group.size)
     # What one program posts must not be taken for what the next does.
-    gang.barrier()
-    with wire_of(gang, task.backend) as wire:
+    rank_group.barrier()
+    with wire_of(rank_group, task.backend) as wire:
         end = Endpoint(wire)
         sums = drive(sum_levels_program(end, checker, labels.distance), wire)
         checks: list[Check] = []
         if task.check:
             found = labels.distance, labels.predecessor
             checks = drive(check_program(end, checker, source, *found, max_depth=task.asked.max_depth), wire)
-    return RankAnswer(gang.rank, _told(labels, task.labels), sums, tuple(checks))
+    return RankAnswer(rank_group.rank, _to_host(labels, task.labels), sums, tuple(checks))
 
 
-def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> RankLabels:
+def search_here(rank_group: RankContext, resident: Resident, task: RankTask, source: int) -> RankLabels:
     """Search from one vertex as one rank; labels of a GPU stay there until the next search.
 
     Raises `RankGroupBroken` when the GPUs waited for each other in vain, and `StageError` where they cannot
@@ -110,32 +110,32 @@ def search_here(gang: RankContext, held: Held, task: RankTask, source: int) -> R
     from gravel.kernels.partition.layout import RankPart
     from gravel.stages.rank_group import RankGroupBroken
 
-    share = held.share
+    share = resident.share
     try:
-        if "searcher" not in held.kept:
-            held.kept["searcher"] = make_rank(
-                gang,
-                RankPart(share.part, on_host(share.delegates), share.vertex_count, gang.size),
+        if "searcher" not in resident.kept:
+            resident.kept["searcher"] = make_rank(
+                rank_group,
+                RankPart(share.part, on_host(share.delegates), share.vertex_count, rank_group.size),
                 task.asked,
                 task.options,
                 backend=task.backend,
                 transport=task.transport,
             )
-        rank = held.kept["searcher"]
-        rank.join(gang)
+        rank = resident.kept["searcher"]
+        rank.join(rank_group)
         # Nobody begins, or starts its clock, before all have ended the search before.
-        gang.barrier()
+        rank_group.barrier()
         rank.wake()
         found: RankLabels = rank.run(source, on_device=True)
     except RuntimeError as error:
         if task.backend == "cpu":
             raise
-        held.kept.clear()
-        raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
+        resident.kept.clear()
+        raise RankGroupBroken(f"rank {rank_group.rank}: {error}") from error
     return found
 
 
-def _told(labels: RankLabels, wanted: bool) -> RankLabels:
+def _to_host(labels: RankLabels, wanted: bool) -> RankLabels:
     """Bring labels to the host, or leave them behind."""
     import numpy
 
@@ -171,48 +171,54 @@ class ComponentsAnswer:
     checks: tuple[Check, ...]
 
 
-def find_as_rank(gang: RankContext, task: ComponentsTask) -> ComponentsAnswer:
+def find_as_rank(rank_group: RankContext, task: ComponentsTask) -> ComponentsAnswer:
     """Find components as one rank, so many times; the rank's part is found or made first."""
     from gravel.kernels.partition.layout import RankPart
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
-    named, held, _ = find_rank(gang, task.recipe, task.backend)
-    held.kept.clear()
+    named, resident, _ = find_rank(rank_group, task.recipe, task.backend)
+    resident.kept.clear()
 
-    share = held.share
+    share = resident.share
     return find_together(
         named,
-        RankPart(share.part, share.delegates, share.vertex_count, gang.size),
+        RankPart(share.part, share.delegates, share.vertex_count, rank_group.size),
         symmetric=True,
         backend=task.backend,
         runs=task.runs,
         barrier_seconds=task.barrier_seconds,
-        finish=lambda found, times: _answer(named, held, task, found, times),
+        finish=lambda found, times: _answer(named, resident, task, found, times),
     )
 
 
 def _answer(
-    gang: RankContext, held: Held, task: ComponentsTask, found: RankComponents, times: list[float]
+    rank_group: RankContext,
+    resident: Resident,
+    task: ComponentsTask,
+    found: RankComponents,
+    times: list[float],
 ) -> ComponentsAnswer:
     import numpy
 
     from gravel.kernels.arrays import on_host
 
     component = found.component
-    named = _named(gang, component, held.backend)
-    checks = check_labels(gang, held, component) if task.check else []
+    named = _named(rank_group, component, resident.backend)
+    checks = check_labels(rank_group, resident, component) if task.check else []
     kept: Any = on_host(component) if task.labels else numpy.empty(0, component.dtype)
-    told = replace(found, component=kept)
-    return ComponentsAnswer(gang.rank, told, tuple(times), named, tuple(checks))
+    last = replace(found, component=kept)
+    return ComponentsAnswer(rank_group.rank, last, tuple(times), named, tuple(checks))
 
 
-def _named(gang: RankContext, component: Any, backend: str) -> int:
+def _named(rank_group: RankContext, component: Any, backend: str) -> int:
     """Count the own vertices that are labels of themselves."""
     if backend == "cuda":
         import cupy as xp
     else:
         import numpy as xp
     kind = component.dtype.type
-    vertices = xp.arange(len(component), dtype=component.dtype) * kind(gang.size) + kind(gang.rank)
+    vertices = xp.arange(len(component), dtype=component.dtype) * kind(rank_group.size) + kind(
+        rank_group.rank
+    )
     return int(xp.count_nonzero(component == vertices))

@@ -43,11 +43,11 @@ class RankTask:
 class Rank(Protocol):
     """A rank's part in memory, ready for searches that all ranks make together."""
 
-    def join(self, gang: RankContext) -> None:
+    def join(self, rank_group: RankContext) -> None:
         """Take part in the group; all ranks call it."""
         ...
 
-    def leave(self, gang: RankContext) -> None:
+    def leave(self, rank_group: RankContext) -> None:
         """Let go of what belongs to others; all ranks call it."""
         ...
 
@@ -61,17 +61,17 @@ class Rank(Protocol):
 
 
 class CpuRank:
-    """A rank whose part is in host memory; `search(gang, source)` is one search of it."""
+    """A rank whose part is in host memory; `search(rank_group, source)` is one search of it."""
 
     def __init__(self, search: Callable[[RankContext, int], Any]) -> None:
         self._search = search
-        self._gang: RankContext | None = None
+        self._rank_group: RankContext | None = None
 
-    def join(self, gang: RankContext) -> None:
+    def join(self, rank_group: RankContext) -> None:
         """Take part in the group."""
-        self._gang = gang
+        self._rank_group = rank_group
 
-    def leave(self, gang: RankContext) -> None:
+    def leave(self, rank_group: RankContext) -> None:
         """Nothing belongs to others."""
 
     def wake(self) -> None:
@@ -79,8 +79,8 @@ class CpuRank:
 
     def run(self, source: int, *, on_device: bool = False) -> Any:
         """Search from one vertex; `on_device` is for GPUs."""
-        assert self._gang is not None
-        return self._search(self._gang, source)
+        assert self._rank_group is not None
+        return self._search(self._rank_group, source)
 
 
 Kept = TypeVar("Kept")
@@ -90,30 +90,30 @@ class Residents(Generic[Kept]):
     """What stays in a worker's memory from one call to the next, by the search's token and the rank."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, int], Kept] = {}
+        self._kept: dict[tuple[str, int], Kept] = {}
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._kept)
 
     def find(self, token: str, rank: int, make: Callable[[], Kept]) -> Kept:
         """Return what a rank keeps, made first if it is not here; other searches' are let go before."""
         key = token, rank
-        if key not in self._held:
-            for other in [other for other in self._held if other[0] != token]:
-                del self._held[other]
-            self._held[key] = make()
-        return self._held[key]
+        if key not in self._kept:
+            for other in [other for other in self._kept if other[0] != token]:
+                del self._kept[other]
+            self._kept[key] = make()
+        return self._kept[key]
 
     def drop(self, token: str, rank: int) -> Kept | None:
         """Let go of what a rank keeps and return it; None if it is not here."""
-        return self._held.pop((token, rank), None)
+        return self._kept.pop((token, rank), None)
 
 
 RESIDENT: Residents[Rank] = Residents()
 """Ranks in this process's memory or on its GPU."""
 
 
-def search_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
+def search_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
     """Search from each source in turn as one rank of a group; without sources, let the rank go.
 
     Raises `RankGroupBroken` when the GPUs waited for each other in vain.
@@ -123,19 +123,19 @@ def search_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
     if not task.sources:
         gone = RESIDENT.drop(task.token, task.rank)
         if gone is not None:
-            gone.leave(gang)
+            gone.leave(rank_group)
         return []
     if task.backend == "cpu":
         from gravel.kernels.threads import set_threads
 
         set_threads(task.threads)
     try:
-        rank = RESIDENT.find(task.token, task.rank, lambda: _read_rank(gang, task))
-        rank.join(gang)
+        rank = RESIDENT.find(task.token, task.rank, lambda: _read_rank(rank_group, task))
+        rank.join(rank_group)
         answers = []
         for source in task.sources:
             # Nobody begins, or starts its clock, before all have ended the search before.
-            gang.barrier()
+            rank_group.barrier()
             rank.wake()
             answers.append(rank.run(source))
     except RuntimeError as error:
@@ -146,15 +146,15 @@ def search_as_rank(gang: RankContext, task: RankTask) -> list[Any]:
     return answers
 
 
-def _read_rank(gang: RankContext, task: RankTask) -> Rank:
+def _read_rank(rank_group: RankContext, task: RankTask) -> Rank:
     import numpy
 
     if task.striped:
-        return _read_stripe(gang, task)
+        return _read_stripe(rank_group, task)
     from gravel.kernels.partition.layout import RankPart, rank_from_arrays
 
     made: Rank = make_rank(
-        gang,
+        rank_group,
         RankPart(
             task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
             numpy.asarray(task.delegates),
@@ -171,7 +171,7 @@ def _read_rank(gang: RankContext, task: RankTask) -> Rank:
 
 
 def make_rank(
-    gang: RankContext,
+    rank_group: RankContext,
     part: RankPart,
     asked: Asked,
     options: Any,
@@ -190,20 +190,20 @@ def make_rank(
 
         state = RankSearch(part, asked, options)
         return CpuRank(lambda wire, source: search_rank(wire, state, source))
-    if not over_nccl(gang, transport, placed=placing is not None):
+    if not over_nccl(rank_group, transport, placed=placing is not None):
         from gravel.kernels.partition.cuda.peer_rank import PeerRank
 
-        return PeerRank(gang, part, asked, options, placing=placing)
+        return PeerRank(rank_group, part, asked, options, placing=placing)
     from gravel.kernels.partition.nccl import NcclRank
 
     check_nccl_options(options)
     try:
-        return NcclRank(gang, part, asked, options)
+        return NcclRank(rank_group, part, asked, options)
     except ValueError as error:
-        raise StageError(f"rank {gang.rank}: {error}", hint="use transport: peer") from None
+        raise StageError(f"rank {rank_group.rank}: {error}", hint="use transport: peer") from None
 
 
-def _read_stripe(gang: RankContext, task: RankTask) -> Rank:
+def _read_stripe(rank_group: RankContext, task: RankTask) -> Rank:
     from gravel.kernels.striped import rank_from_arrays, search_rank
 
     part = rank_from_arrays(task.arrays, task.rank)
@@ -214,7 +214,7 @@ def _read_stripe(gang: RankContext, task: RankTask) -> Rank:
         return CpuRank(lambda wire, source: search_rank(wire, state, source))
     from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
 
-    return PeerStripe(gang, part, task.vertex_count, task.asked, task.options)
+    return PeerStripe(rank_group, part, task.vertex_count, task.asked, task.options)
 
 
 def check_nccl_options(options: Any) -> None:
@@ -227,7 +227,7 @@ def check_nccl_options(options: Any) -> None:
         )
 
 
-def over_nccl(gang: RankContext, asked: str, *, placed: bool = False) -> bool:
+def over_nccl(rank_group: RankContext, asked: str, *, placed: bool = False) -> bool:
     """Choose as one rank of a group; all choose alike. Peers are preferred where all ranks are on one host.
 
     `asked` is "nccl" or "peer", or anything else to choose; `placed` tells of columns in host memory.
@@ -239,7 +239,7 @@ def over_nccl(gang: RankContext, asked: str, *, placed: bool = False) -> bool:
 
     if asked == "nccl":
         return True
-    hosts = sorted(set(gang.all_gather(socket.gethostname())))
+    hosts = sorted(set(rank_group.all_gather(socket.gethostname())))
     if len(hosts) == 1:
         return False
     where = (
@@ -249,7 +249,7 @@ def over_nccl(gang: RankContext, asked: str, *, placed: bool = False) -> bool:
         raise StageError(
             f"{where}, and transport peer is for one", hint="take transport: nccl, or GPUs of one host"
         )
-    for rank, why in enumerate(gang.all_gather(why_not())):
+    for rank, why in enumerate(rank_group.all_gather(why_not())):
         if why is not None:
             raise StageError(
                 f"{where}, which takes NCCL, and rank {rank} has none: {why}",

@@ -24,7 +24,7 @@ from gravel.stages.traversal.rank_buffers import (
     rank_device_bytes,
     stripe,
 )
-from gravel.stages.traversal.records import told_on_gpu, with_options
+from gravel.stages.traversal.records import labels_on_gpu, with_options
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import BFSResult, Search
@@ -95,18 +95,18 @@ def prepare_ranks(
         options = search_options(parameters.tuning, ranks=ranks)
         if options.direction_optimized and not graph.symmetric:
             notes.append("a graph that is not symmetric is searched forward alone")
-    held = graph.stored is not None or graph.compressed is not None
-    gang = ranks > 1 and context.reserved >= ranks and held
+    is_stored = graph.stored is not None or graph.compressed is not None
+    grouped = ranks > 1 and context.reserved >= ranks and is_stored
     plan = None
     if parameters.backend == "cuda" and context.machine.backend == "cuda":
         graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
         plan_on_gpus = plan_stripes if graph.striped else plan_partition
-        plan, more = plan_on_gpus(context, graph, parameters, options, gang=gang)
+        plan, more = plan_on_gpus(context, graph, parameters, options, grouped=grouped)
         notes += more
     elif parameters.transport != "auto":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
-    if gang:
-        return with_options(GangSearch(context, graph, parameters, options, plan), options), notes
+    if grouped:
+        return with_options(RankGroupSearch(context, graph, parameters, options, plan), options), notes
     if ranks > 1:
         workers, turns = ("workers", "the ranks took turns in one process")
         if plan is not None:
@@ -124,9 +124,9 @@ def asked_of(graph: SearchedGraph, parameters: TraverseParameters) -> Asked:
 
 
 def plan_partition(
-    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, gang: bool
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, grouped: bool
 ) -> tuple[RankPlan, list[str]]:
-    """Choose where the columns of a partition by degree lie on GPUs, one for each rank of a `gang`.
+    """Choose where the columns of a partition by degree lie on GPUs, one for each rank if they are `grouped`.
 
     Raises `StageError` for options that have no meaning there, and where columns do not fit as they are to be
     placed, or what else a GPU has to hold does not.
@@ -141,12 +141,12 @@ def plan_partition(
     assert graph.partition is not None
     parts, ranks = graph.partition.parts, graph.partition.ranks
     if parameters.transport == "nccl":
-        return _plan_over_nccl(context, parameters, options, ranks=ranks, gang=gang), []
+        return _plan_over_nccl(context, parameters, options, ranks=ranks, grouped=grouped), []
     encoded = graph.compressed is not None
     size = sum(map(encoded_bytes, parts)) if encoded else storage(graph.partition)["bytes"]
     nn_arcs = sum(arc_count(part.nn) for part in parts)
     extent = Extent("Partition", graph.vertex_count, bytes=size, normal_arcs=nn_arcs)
-    gpus = ranks if gang else 1
+    gpus = ranks if grouped else 1
     whole = rank_device_bytes(extent, gpus, relays=options.local_all_to_all)
     if encoded:
         plan = plan_encoded(parameters, context.machine, whole=whole)
@@ -164,7 +164,7 @@ def plan_partition(
 
 
 def _plan_over_nccl(
-    context: Context, parameters: TraverseParameters, options: Any, *, ranks: int, gang: bool
+    context: Context, parameters: TraverseParameters, options: Any, *, ranks: int, grouped: bool
 ) -> RankPlan:
     """Check that ranks can search over NCCL; they have all on their GPUs.
 
@@ -177,7 +177,7 @@ def _plan_over_nccl(
             "all their columns on their GPUs",
             hint="leave the placement out, or use transport: peer",
         )
-    if ranks > 1 and not gang:
+    if ranks > 1 and not grouped:
         there = max(1, context.reserved)
         raise StageError(
             f"NCCL takes a GPU for each rank; there are {ranks} ranks, and {there} GPUs were there at once",
@@ -187,7 +187,7 @@ def _plan_over_nccl(
 
 
 def plan_stripes(
-    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, gang: bool
+    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, grouped: bool
 ) -> tuple[RankPlan, list[str]]:
     """Check that stripes can be searched on GPUs, where they lie whole.
 
@@ -207,7 +207,7 @@ def plan_stripes(
     except ValueError as error:
         raise StageError(str(error)) from None
     plan = RankPlan("device", 0, 0, 0, "stripes are there always")
-    if gang:
+    if grouped:
         return plan, []
     n, ranks = graph.vertex_count, graph.partition.ranks
     stored = sum(array.nbytes for part in graph.partition.parts for array in part.nn)
@@ -283,11 +283,11 @@ class SearchOnGpu:
         found: BFSResult = self._search.run(source)
         labels = {"distance": on_host(found.distance), "predecessor": on_host(found.predecessor)}
         found = dataclasses.replace(found, **labels)
-        self.labels = told_on_gpu(self._search, found)
+        self.labels = labels_on_gpu(self._search, found)
         return found
 
 
-class GangSearch:
+class RankGroupSearch:
     """As a search of all ranks in this process, with every rank on a worker, or with a plan on its GPU."""
 
     def __init__(

@@ -97,8 +97,8 @@ class Reading:
     each of them hand out `digest(chunk)`, whose own arrays may be used again afterwards.
 
     `allow_short`: a file with fewer edges than it states is taken, and remarked on. `device`: where a reader
-    that is `on_device` parses. `ids`, `columns` and `filter` are parameters of ingest, and `asked` is all
-    that is said of an edge list. `constants` are columns that hold one text in all rows: those of the path of
+    that is `on_device` parses. `ids`, `columns` and `filter` are parameters of ingest, and `asked` are
+    those of an edge list. `constants` are columns that hold one text in all rows: those of the path of
     a partitioned data set.
 
     A file that is not `alone` is one of many, and may have no edges.

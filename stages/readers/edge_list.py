@@ -1,9 +1,9 @@
 """Edge lists: one edge a line, in columns that a tab, comma, semicolon, bar or blanks separate.
 
-Which columns hold the ends and the weight is told by their names in a header (`gravel.stages.edge_columns`),
-by the parameter `columns`, or by there being only two, or three of which the last is a number. The vertices
-are exactly the ids that occur; they are whole numbers, or texts if no id among the first rows is a number. A
-comment such as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected; `% bip` (KONECT)
+The ends and the weight are columns with such names in a header (`gravel.stages.edge_columns`), those that the
+parameter `columns` names, or the only two, or three of which the last is a number. The vertices are exactly
+the ids that occur; they are whole numbers, or texts if no id among the first rows is a number. A comment such
+as `# Undirected graph` (SNAP) or `% sym` (KONECT) declares the list undirected; `% bip` (KONECT)
 says that ids of targets are numbered on their own.
 """
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 COMMENTS = "#%"
 
-MOST_SAMPLED = 500
-"""First lines by which the layout is told."""
+MAX_SAMPLED = 500
+"""First lines by which the layout is recognised."""
 
 _STATED = re.compile(rb"nodes:\s*(\d{1,19})\s+edges:\s*(\d{1,19})", re.IGNORECASE)
 _SIZES = re.compile(rb"%\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
@@ -36,7 +36,7 @@ _SIZES = re.compile(rb"%\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 @lru_cache(maxsize=4)  # a plan, the choice of the reader and the reader itself ask
 def head_layout(head: Head, asked: Asked, name: str = "") -> Layout:
     """Return the layout of a list by its first lines; raises ColumnsError where they do not tell it."""
-    content = head.content(asked.comment.encode())[:MOST_SAMPLED]
+    content = head.content(asked.comment.encode())[:MAX_SAMPLED]
     if not content:
         raise ColumnsError("no edge was found", "a list has an edge on each line")
     return layout_of(content, asked, name)
@@ -47,7 +47,7 @@ def fits_texts(head: Head) -> bool:
 
     The reader then says best what is not clear about them.
     """
-    content = head.content(COMMENTS.encode())[:MOST_SAMPLED]
+    content = head.content(COMMENTS.encode())[:MAX_SAMPLED]
     try:
         layout = layout_of(content, Asked()) if content else None
     except ColumnsError:

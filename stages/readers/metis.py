@@ -127,7 +127,7 @@ def _edges(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _S
             "reverse",
             hint="each edge is listed at both of its ends; a directed graph needs another format",
         )
-    yield from agreement.held_loops(stated.edges)
+    yield from agreement.kept_loops(stated.edges)
 
 
 def _counts(head: Head, location: str) -> Counts | None:

@@ -147,11 +147,11 @@ def _arrays(archive: zipfile.ZipFile, location: str) -> dict[str, str]:
 
 
 def _no_arrays(members: list[str], location: str) -> StageError:
-    held = (
+    content = (
         f"a zip archive of {', '.join(members[:3])}{', ...' if members[3:] else ''}" if members else "empty"
     )
     return StageError(
-        f"the file is {held}; an archive is read if it holds NumPy arrays",
+        f"the file is {content}; an archive is read if it holds NumPy arrays",
         hint="unpack it, and name the file in it that has the edges",
         file=location,
     )

@@ -156,8 +156,8 @@ class Store:
             return FetchError(f"{where}: no credentials are known", hint=hint, status=401)
         if code or status in (401, 403):
             refused = status in (401, 403)
-            said = code or f"HTTP {status}"
-            return FetchError(f"{where} refuses: {said}", hint=hint if refused else None, status=status)
+            reason = code or f"HTTP {status}"
+            return FetchError(f"{where} refuses: {reason}", hint=hint if refused else None, status=status)
         if status is not None:
             return FetchError(f"{where} answers HTTP {status}", status=status, passing=status >= 500)
         first = _first_line(error)

@@ -86,8 +86,8 @@ class Cell:
     @property
     def link_bytes(self) -> float | None:
         """Bytes that crossed the link in a search, the mean; None where nothing says so."""
-        told = [search["link_bytes"] for search in self.one.searches if search.get("link_bytes") is not None]
-        return sum(told) / len(told) if told else None
+        known = [search["link_bytes"] for search in self.one.searches if search.get("link_bytes") is not None]
+        return sum(known) / len(known) if known else None
 
     @property
     def verified(self) -> str | None:

@@ -97,16 +97,16 @@ def counting_rule(several: Sequence[Searched]) -> str:
         (False, True): "the layout's mean bytes an arc",
         (True, True): "its column index (of encoded rows the layout's mean bytes an arc)",
     }[not all(encoded), any(encoded)]
-    told = [
+    texts = [
         f"Counted bytes of a search: for each {'gathered arc' if counted else 'arc'} {read};",
         "two row offsets of 8 bytes for each reached vertex, and its labels once.",
     ]
     if not counted:
-        told.append("If gathered arcs were not counted, arcs are those of the reached vertices.")
-    told.append("Status look-ups and queues are not counted.")
+        texts.append("If gathered arcs were not counted, arcs are those of the reached vertices.")
+    texts.append("Status look-ups and queues are not counted.")
     if not all(known):
-        told.append("They are left out if levels were searched bottom-up without counting what was read.")
-    return " ".join(told)
+        texts.append("They are left out if levels were searched bottom-up without counting what was read.")
+    return " ".join(texts)
 
 
 COUNTED = "counted"
@@ -223,7 +223,7 @@ def _links(one: Counters, arcs: int) -> list[float | None]:
 
 
 def _about(members: Members) -> str:
-    told = [
+    texts = [
         "Over all searches of a run, for each stored arc of the reached vertices. `bytes are`"
         f" names the tool that read them. It says `{COUNTED}` if they follow from the rows alone."
     ]
@@ -236,26 +236,26 @@ def _about(members: Members) -> str:
             notes.setdefault(note.removesuffix("."), []).append(label)
     for why, labels in reasons.items():
         whose = "" if len(labels) == len(members) else f" of {_named(labels)}"
-        told.append(f"Counters{whose} were not read: {why}.")
+        texts.append(f"Counters{whose} were not read: {why}.")
     tools = {
         f"{one.tool['name']} {one.tool['version']} ({', '.join(one.tool['metrics'])})"
         for _, one in members
         if one.tool
     }
     if tools:
-        told.append(f"Read by {'; '.join(sorted(tools))}.")
-        told.append(
+        texts.append(f"Read by {'; '.join(sorted(tools))}.")
+        texts.append(
             "The tool runs each kernel once for each of its passes. It restores memory in "
             "between, but not the caches. Copies and fills are not kernels and not included. "
             "Rates of several kernels are weighted by sectors."
         )
     unknown = sorted({name for _, one in members for name in one.tool.get("unknown", ())})
     if unknown:
-        told.append(f"This GPU or tool has no {', '.join(unknown)}.")
-    told.append(counting_rule([one for _, one in members]))
-    told += [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
-    told += [f"{_named(labels)}: {note}." for note, labels in notes.items()]
-    return " ".join(filter(None, told))
+        texts.append(f"This GPU or tool has no {', '.join(unknown)}.")
+    texts.append(counting_rule([one for _, one in members]))
+    texts += [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
+    texts += [f"{_named(labels)}: {note}." for note, labels in notes.items()]
+    return " ".join(filter(None, texts))
 
 
 def _named(labels: Sequence[str]) -> str:

@@ -92,16 +92,16 @@ def experiments(
         for entry in entries[kind]:
             results = [(at, tell(one)) for name, at, of, (_, one) in found if of == kind and name == entry]
             of_cells: list[Mapping[str, Value] | None] = list(_first_of_each(cells, results))
-            for finding in dict.fromkeys(name for _, told in results for name in told):
+            for finding in dict.fromkeys(name for _, facts in results for name in facts):
                 title = f"{short[entry]}: {finding}" if len(entries[kind]) > 1 else finding
-                columns[title] = [None if told is None else told.get(finding) for told in of_cells]
+                columns[title] = [None if facts is None else facts.get(finding) for facts in of_cells]
     compared = [
         (at, (beside or {}).get(label, {})) for _, at, kind, (label, _) in found if kind == "Measurement"
     ]
     if len(entries["Measurement"]) == 1:
         of_cells = list(_first_of_each(cells, compared))
-        for finding in dict.fromkeys(name for _, told in compared for name in told):
-            columns[finding] = [None if told is None else told.get(finding) for told in of_cells]
+        for finding in dict.fromkeys(name for _, facts in compared for name in facts):
+            columns[finding] = [None if facts is None else facts.get(finding) for facts in of_cells]
     searched = [(at, one.graph.get("digest")) for _, at, kind, (_, one) in found if kind == "Measurement"]
     return Experiments(axes, cells, columns, _first_of_each(cells, searched))
 
@@ -148,17 +148,19 @@ def _first_of_each(
     return found
 
 
-def experiments_table(study: Experiments, rules: str = "", told_by: tuple[str, ...] = ()) -> dict[str, Any]:
+def experiments_table(
+    study: Experiments, rules: str = "", covered_by: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Make the table of all experiments: their coordinates, then their findings; `rules` explain some.
 
-    `told_by` names what lists the same experiments, each in a row.
+    `covered_by` names what lists the same experiments, each in a row.
     """
     columns = {name: each for name, each in study.columns.items() if any(value is not None for value in each)}
     rows = [
         [*(cell.get(axis) for axis in study.axes), *(each[place] for each in columns.values())]
         for place, cell in enumerate(study.cells)
     ]
-    place: Place = {"result": 30, "told_by": told_by}
+    place: Place = {"result": 30, "covered_by": covered_by}
     if "standing" in columns:
         place["name"] = "experiments"
     return table(

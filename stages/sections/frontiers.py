@@ -127,12 +127,12 @@ def frontier_figure(label: str, one: Measurement) -> Made:
 
 def long_frontiers(searches: Runs) -> dict[str, Any] | None:
     """Make the table of the levels of long searches, the first of each run; None where all are short."""
-    told = {
+    frontiers = {
         label: {title: levels[name] for name, title in FRONTIERS.items() if name in levels}
         for label, one in searches
         if (levels := one.searches[0]["levels"])
     }
-    return level_table("Frontiers of long searches", told)
+    return level_table("Frontiers of long searches", frontiers)
 
 
 def frontier_panels(studies: Sequence[Study]) -> Made:
@@ -227,12 +227,12 @@ def _first_levels(study: Study) -> Made:
 
 def _panel(title: str, levels: Mapping[str, Any], spans: Sequence[Span] = ()) -> Curves:
     lines = []
-    for place, (name, told) in enumerate(FRONTIERS.items()):
+    for place, (name, label) in enumerate(FRONTIERS.items()):
         if name in levels:
             places, values = thinned(levels[name])
             lines.append(
                 Line(
-                    name=told,
+                    name=label,
                     x=places,
                     y=values,
                     draw="marked" if len(levels[name]) <= MARKED else "line",

@@ -156,7 +156,7 @@ def lacking(one: Measurement) -> list[str]:
     return found
 
 
-def told_rules(one: Measurement) -> dict[str, str]:
+def rule_texts(one: Measurement) -> dict[str, str]:
     """Say for each rule what was done."""
     benchmark, searches = one.benchmark, one.searches
     edge_factor = benchmark["edge_factor"]
@@ -216,7 +216,7 @@ def graph500_sections(members: Runs) -> list[Made]:
         label: fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))
         for label, one in runs.items()
     }
-    rules = {label: told_rules(one) for label, one in runs.items()}
+    rules = {label: rule_texts(one) for label, one in runs.items()}
     return [
         table(
             "Graph500 output",
@@ -233,7 +233,7 @@ def graph500_sections(members: Runs) -> list[Made]:
             "Graph500 rules",
             f"What the {SPECIFICATION} asks, and what was done.",
             ["rule", "run", "what was done"],
-            [row for name in next(iter(rules.values())) for row in _told(name, rules)],
+            [row for name in next(iter(rules.values())) for row in _rule_rows(name, rules)],
             result=10,
         ),
     ]
@@ -241,21 +241,21 @@ def graph500_sections(members: Runs) -> list[Made]:
 
 def graph500_facts(members: Runs) -> list[list[str]]:
     """Give the figure that ranks, with what it counts, for the answer of a report; none without runs."""
-    told = []
+    texts = []
     for label, one in members:
         if one.benchmark.get("name") == "graph500":
             rate = fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))[RANKED] / 1e9
             when = "within each search" if one.benchmark["prepared_within_searches"] else "once before all"
-            told.append(f"{label}: {rate:.3g}, with what is built from degrees built {when}")
-    if not told:
+            texts.append(f"{label}: {rate:.3g}, with what is built from degrees built {when}")
+    if not texts:
         return []
-    text = f"GTEPS (input list, multiple edges and self-loops included), harmonic means: {'; '.join(told)}."
+    text = f"GTEPS (input list, multiple edges and self-loops included), harmonic means: {'; '.join(texts)}."
     return [["Graph500", text]]
 
 
-def _told(name: str, rules: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+def _rule_rows(name: str, rules: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
     """Make a row for each run, or one where all runs did the same."""
-    texts = {label: told[name] for label, told in rules.items()}
+    texts = {label: texts_by_rule[name] for label, texts_by_rule in rules.items()}
     if len(texts) > 1 and len(set(texts.values())) == 1:
         return [[name, "all", next(iter(texts.values()))]]
     return [[name, label, text] for label, text in texts.items()]

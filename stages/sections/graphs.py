@@ -154,7 +154,7 @@ def graph_sections(members: Sequence[tuple[str, Graph]]) -> list[Made]:
             "Arcs are directed and stored: an undirected edge is two.",
             "run | vertices | arcs | mean degree | direction | self-loops kept",
             [_graph_row(label, one) for label, one in members],
-            told_by=("graphs searched",),
+            covered_by=("graphs searched",),
         )
     ]
 
@@ -224,7 +224,7 @@ def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[Made]:
             "",
             ["run", "method", "vertices", "arcs", *(name.replace("_", " ") for name in names)],
             rows,
-            told_by=("compression by order",),
+            covered_by=("compression by order",),
         )
     ]
 

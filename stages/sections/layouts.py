@@ -42,7 +42,7 @@ def compressed_sections(members: Sequence[tuple[str, CompressedGraph]]) -> list[
     first = ["run", "codec", "vertices", "arcs"]
     packed = [(label, one) for label, one in members if one.statistics.get("bits_per_arc")]
     drawn = [_bits_per_arc(packed)] if 1 < len(packed) <= MAX_BARS else []
-    return [_table("Layouts", first, rows, told_by=("compression by order",)), *drawn]
+    return [_table("Layouts", first, rows, covered_by=("compression by order",)), *drawn]
 
 
 def _bits_per_arc(members: Sequence[tuple[str, CompressedGraph]]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _bits_per_arc(members: Sequence[tuple[str, CompressedGraph]]) -> dict[str, A
         [panel],
         dict(zip(names, bits, strict=True)),
         alt=f"Bits per arc of {len(names)} layouts",
-        told_by=("bits by order", "bits over axes"),
+        covered_by=("bits by order", "bits over axes"),
     )
 
 

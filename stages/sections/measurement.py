@@ -56,7 +56,7 @@ def _table(members: Runs) -> Made:
         about.append("The arc rate counts stored arcs, as Gunrock and Merrill et al. (2012) do.")
     if any(row[10] for row in rows):
         about.append("Labels are mapped back to the input's vertices; rates are given with it and without.")
-    about += told(members)
+    about += remarks(members)
     return table(
         "Traversal times and rates",
         " ".join(about),
@@ -85,7 +85,7 @@ def batches_table(members: Runs) -> Made:
             [
                 "Many sources were searched at once and shared the arcs that were read. Rates are "
                 "those of a whole batch, so do not compare them with rates of single searches.",
-                *told(members),
+                *remarks(members),
             ]
         ),
         "run | strategy | backend | searches | at once | ms a batch, median | ms a search, share "
@@ -139,7 +139,7 @@ MAX_NAMED = 4
 """Runs that one sentence names; of more it gives the number."""
 
 
-def told(members: Runs) -> list[str]:
+def remarks(members: Runs) -> list[str]:
     """Say where it was measured, why each strategy was taken and what runs noted, alike runs together."""
     found = [f"Measured on {hardware}." for hardware in sorted({one.hardware for _, one in members})]
     sentences: dict[str, list[str]] = {}

@@ -43,8 +43,8 @@ def _places(cells: Sequence[Cell]) -> list[tuple[tuple[str, str, str], list[Cell
 
 def _verified(cells: Sequence[Cell]) -> str | None:
     """Say whether all of some cells passed; nothing where not all were verified."""
-    told = {cell.verified for cell in cells}
-    return "FAILED" if "FAILED" in told else None if None in told else "passed"
+    verdicts = {cell.verified for cell in cells}
+    return "FAILED" if "FAILED" in verdicts else None if None in verdicts else "passed"
 
 
 def _first(cells: Sequence[Cell], layout: str, order: str = ORIGINAL) -> Cell | None:
@@ -130,7 +130,7 @@ def _by_order(cells: Sequence[Cell]) -> dict[str, Any] | None:
         "against the original's.",
         ["graph", "placement", "algorithm and rows", *orders, "best order", "change, %"],
         rows,
-        told_by=("times by order",),
+        covered_by=("times by order",),
     )
 
 

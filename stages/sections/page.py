@@ -25,13 +25,13 @@ def arranged(made: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for number, (each, place) in enumerate(zip(made, places, strict=True)):
         part = "answer" if number == chart or each["kind"] == "answer" else _part(each, place, names)
         rank = place.get("result", LAST) if part == "results" else each["kind"] != "answer"
-        told = {name: value for name, value in each.items() if name != "place"}
-        ranked.append((PARTS.index(part), rank, number, {**told, "part": part}))
+        content = {name: value for name, value in each.items() if name != "place"}
+        ranked.append((PARTS.index(part), rank, number, {**content, "part": part}))
     return [each for *_, each in sorted(ranked, key=lambda item: item[:3])]
 
 
 def _part(each: dict[str, Any], place: dict[str, Any], names: set[str]) -> str:
-    if names.intersection(place.get("told_by", ())) - {place.get("name")}:
+    if names.intersection(place.get("covered_by", ())) - {place.get("name")}:
         return "data"
     if names.intersection(place.get("summed_up_by", ())):
         return "details"

@@ -41,7 +41,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Standing:
-    """What is said of one measurement: whether it is best, and which others are the same code or tied."""
+    """The standing of one measurement: whether it is best, and which others are the same code or tied."""
 
     word: str
     same_code: tuple[str, ...] = ()
@@ -87,11 +87,11 @@ def code_of(one: Measurement) -> str:
         return ""
     asked = one.asked
     where = {name: asked.get(name) for name in ("placement", "output", "layout", "workers", "direction")}
-    prepared = {name: _told(one.graph.get(name)) for name in ("order", "rows", "partition")}
+    prepared = {name: _asked_for(one.graph.get(name)) for name in ("order", "rows", "partition")}
     return json.dumps([one.ran, one.hardware, where, prepared], sort_keys=True, default=str)
 
 
-def _told(prepared: Mapping[str, Any] | None) -> Any:
+def _asked_for(prepared: Mapping[str, Any] | None) -> Any:
     """Leave of an order, of rows or of a partition what was asked for, not what it was measured to be."""
     return (
         None if prepared is None else [prepared.get(name) for name in ("method", "codec", "ranks", "scheme")]

@@ -134,7 +134,7 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
         "run | repetition | median ms | from the median, % | fastest search ms | slowest search "
         f"ms | {EDGE_RATE}, harmonic mean | preparation ms",
         rows,
-        told_by=("spread of repetitions",),
+        covered_by=("spread of repetitions",),
     )
 
 

@@ -73,14 +73,14 @@ def _series(members: Runs) -> list[Series]:
         for label, one in members
         if one.searches and one.graph and not is_batched(one) and (count := _count(label, one)) is not None
     ]
-    tied = {
-        entry: _tied([(at, count) for label, at, count, _ in counted if label.partition("[")[0] == entry])
+    sizes = {
+        entry: _sizes([(at, count) for label, at, count, _ in counted if label.partition("[")[0] == entry])
         for entry in {label.partition("[")[0] for label, *_ in counted}
     }
     groups: dict[tuple[str, str, tuple[str, ...]], dict[int, Measurement]] = {}
     for label, at, (unit, workers), one in counted:
         entry = label.partition("[")[0]
-        rest = tuple(value for axis, value in at.items() if axis not in tied[entry] and axis not in WORKERS)
+        rest = tuple(value for axis, value in at.items() if axis not in sizes[entry] and axis not in WORKERS)
         strategy = str(one.asked.get("strategy", one.strategy))
         group = groups.setdefault((unit, entry, tuple(dict.fromkeys((strategy, *rest)))), {})
         group.setdefault(workers, one)
@@ -92,7 +92,7 @@ def _series(members: Runs) -> list[Series]:
     ]
 
 
-def _tied(several: Sequence[tuple[Mapping[str, str], tuple[str, int]]]) -> set[str]:
+def _sizes(several: Sequence[tuple[Mapping[str, str], tuple[str, int]]]) -> set[str]:
     """List axes that name sizes, each with its own count of workers: they do not tell series apart."""
     found = set()
     for axis in {axis for at, _ in several for axis in at}:
@@ -132,7 +132,7 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
     counts = sorted({workers for series in several for workers, _ in series.points})
 
     def panel(
-        title: str, told: Callable[[Series], Sequence[float]], ideal: Callable[[int], float], y: Axis
+        title: str, value: Callable[[Series], Sequence[float]], ideal: Callable[[int], float], y: Axis
     ) -> Curves:
         lines = [
             Line(
@@ -146,7 +146,9 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
         for place, series in enumerate(several):
             workers = tuple(workers for workers, _ in series.points)
             color = place % COLORS
-            lines.append(Line(name=series.name, x=workers, y=tuple(told(series)), draw="marked", color=color))
+            lines.append(
+                Line(name=series.name, x=workers, y=tuple(value(series)), draw="marked", color=color)
+            )
         x = Axis(label=unit, scale="log2", ticks=tuple(counts))
         return Curves(title=title, x=x, y=y, lines=tuple(lines))
 
@@ -177,14 +179,14 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
             panel(gained, speedup, lambda count: count / counts[0], Axis(scale="log2")),
             panel("efficiency, %", percent, lambda count: 100, Axis(low=0)),
         ],
-        {series.name: _told(series) for series in several},
+        {series.name: _data(series) for series in several},
         alt=f"{kind} scaling of {len(several)} runs over {unit}",
         answer=0 if kind == "Strong" else 10,
         name="scaling",
     )
 
 
-def _told(series: Series) -> Mapping[str, Any]:
+def _data(series: Series) -> Mapping[str, Any]:
     return {
         series.unit: [workers for workers, _ in series.points],
         "median_milliseconds": [_milliseconds(one) for _, one in series.points],

@@ -77,7 +77,7 @@ def comparison_figure(members: Runs) -> Made:
         {"run": names, "median_milliseconds": middle, "quartiles": quartiles},
         alt=f"Median time of {len(names)} measured runs",
         answer=70,
-        told_by=("scaling", "times by order"),
+        covered_by=("scaling", "times by order"),
     )
 
 

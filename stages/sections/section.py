@@ -32,7 +32,7 @@ class Place(TypedDict, total=False):
     """A figure's rank among those of which the first that a report has stands beside the answer."""
     name: str
     """What the places of others call it by."""
-    told_by: tuple[str, ...]
+    covered_by: tuple[str, ...]
     """Names of others that say the same: where a report has one, this is left to `report.json`."""
     summed_up_by: tuple[str, ...]
     """Names of others whose figures this tells further: where a report has one, this is a detail."""

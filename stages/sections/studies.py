@@ -131,10 +131,10 @@ def short_labels(labels: Sequence[str]) -> list[str]:
     Labels that would no longer differ stay whole.
     """
     entries = {label.partition("[")[0] for label in labels}
-    told = [coordinates(label) for label in labels]
-    same = _common(told)
+    cells = [coordinates(label) for label in labels]
+    same = _common(cells)
     names = []
-    for label, each in zip(labels, told, strict=True):
+    for label, each in zip(labels, cells, strict=True):
         values = [value for axis, value in each.items() if axis not in same]
         entry = [label.partition("[")[0]] if len(entries) > 1 or not values else []
         names.append(", ".join(entry + values))
@@ -147,16 +147,16 @@ def graph_names(groups: Sequence[Sequence[tuple[str, Any]]]) -> list[str]:
     A graph is called by the coordinates that only its labels have; where that does not tell all graphs apart,
     by those that all its labels share and other graphs' do not, and by its size.
     """
-    told = [[coordinates(label) for label, _ in group] for group in groups]
-    shared = [_common(each) for each in told]
-    held = [{item for each in group for item in each.items()} for group in told]
+    cells = [[coordinates(label) for label, _ in group] for group in groups]
+    shared = [_common(each) for each in cells]
+    items = [{item for each in group for item in each.items()} for group in cells]
     own = [
         [
             _value(axis, value)
             for axis, value in each.items()
-            if not any((axis, value) in other for other in held if other is not mine)
+            if not any((axis, value) in other for other in items if other is not mine)
         ]
-        for each, mine in zip(shared, held, strict=True)
+        for each, mine in zip(shared, items, strict=True)
     ]
     if all(own) and len({", ".join(each) for each in own}) == len(own) > 1:
         return [", ".join(each) for each in own]
@@ -189,7 +189,7 @@ def _named(
 ) -> tuple[Member, ...]:
     outputs = {one.asked.get("output") for _, one in group}
     cells = {tuple(coordinates(label).items()) for label, _ in group}
-    # Constants are told by the names that the workflow gives them, where it does.
+    # Constants are called by the names that the workflow gives them, where it does.
     names = [_name(one, len(outputs) > 1, len(cells) < len(group)) for _, one in group]
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
@@ -200,9 +200,9 @@ def _named(
         varying = [coordinates(group[place][0]) for place in alike]
         same = _common(varying)
         for place, each in zip(alike, varying, strict=True):
-            told = [value for axis, value in each.items() if axis not in same and value not in name]
+            varied = [value for axis, value in each.items() if axis not in same and value not in name]
             # What all have in common does not tell any apart.
-            names[place] = ", ".join(told if told and len(alike) == len(group) else [name, *told])
+            names[place] = ", ".join(varied if varied and len(alike) == len(group) else [name, *varied])
     if len(set(names)) < len(names):
         names = [label for label, _ in group]
     return tuple(
@@ -213,16 +213,16 @@ def _named(
 
 def _name(one: Measurement, with_output: bool, with_constants: bool) -> str:
     asked = one.asked
-    told = ["CPU"] if asked.get("backend") == "cpu" else []
+    options = ["CPU"] if asked.get("backend") == "cpu" else []
     if asked.get("threads"):
-        told.append(f"{asked['threads']} threads")
-    told += [
+        options.append(f"{asked['threads']} threads")
+    options += [
         value if isinstance(value, str) else f"{name}={value}"
         for name, value in asked["tuning"].items()
         if with_constants or isinstance(value, str)
     ]
     if "direction" in asked:
-        told.append(f"direction {asked['direction']}")
+        options.append(f"direction {asked['direction']}")
     if with_output:
-        told.append(asked["output"])
-    return f"{asked['strategy']} ({', '.join(told)})" if told else str(asked["strategy"])
+        options.append(asked["output"])
+    return f"{asked['strategy']} ({', '.join(options)})" if options else str(asked["strategy"])

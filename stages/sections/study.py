@@ -36,8 +36,8 @@ def study_sections(
     rules = comparison_rules(several) if "standing" in study.columns else ""
     lists = [each for each in scaling_sections(measured) if each["kind"] == "table"]
     listed = any(len(each["rows"]) == len(study.cells) for each in lists)
-    told_by = ("times of scaling",) if listed else ()
-    return [experiments_table(study, rules, told_by), *axis_figures(study)]
+    covered_by = ("times of scaling",) if listed else ()
+    return [experiments_table(study, rules, covered_by), *axis_figures(study)]
 
 
 MAX_MAPS = 6
@@ -62,8 +62,8 @@ ALONG: dict[str, Place] = {"median ms": {"answer": 50}, EDGE_RATE: {"result": 34
 """Where curves of what all experiments have stand; those of one entry among several are details."""
 
 OVER: dict[str, Place] = {
-    "median ms": {"answer": 60, "told_by": ("strategies side by side", "times by order")},
-    "bits per arc": {"result": 350, "name": "bits over axes", "told_by": ("bits by order",)},
+    "median ms": {"answer": 60, "covered_by": ("strategies side by side", "times by order")},
+    "bits per arc": {"result": 350, "name": "bits over axes", "covered_by": ("bits by order",)},
 }
 """The same of heat maps."""
 

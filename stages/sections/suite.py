@@ -82,7 +82,7 @@ def rates_table(studies: Sequence[Study]) -> Made:
         f"{about}.",
         ["graph", *names],
         rows,
-        told_by=("experiments", "every strategy"),
+        covered_by=("experiments", "every strategy"),
     )
 
 
@@ -164,7 +164,7 @@ def comparison_panels(studies: Sequence[Study]) -> Made:
         alt=f"Times of {len(shown)} strategies on {len(drawn)} graphs",
         answer=30,
         name="strategies side by side",
-        told_by=("times by order",),
+        covered_by=("times by order",),
     )
 
 
@@ -227,16 +227,16 @@ def compared(study: Study, member: Member) -> dict[str, Value]:
 def comparison_rules(studies: Sequence[Study]) -> str:
     """Say how to read the columns of `compared`, as far as they hold anything."""
     members = [member for study in studies for member in study.members]
-    told = [f"The best is among searches for the same labels. {RULE}"]
+    sentences = [f"The best is among searches for the same labels. {RULE}"]
     if any(speedup(study, member) is not None for study in studies for member in study.members):
-        told.append("Over sequential: the sequential search's median time over this one's.")
+        sentences.append("Over sequential: the sequential search's median time over this one's.")
     if any(_redundancy(member.one) is not None for member in members):
-        told.append(
+        sentences.append(
             "Redundant expansion is arcs gathered over arcs of the reached vertices, over all searches"
             + (": below 1 where a bottom-up search left arcs unread" if _is_below(members) else "")
             + "."
         )
-    return " ".join([*told, counting_rule([member.one for member in members])]).strip()
+    return " ".join([*sentences, counting_rule([member.one for member in members])]).strip()
 
 
 def comparison_table(studies: Sequence[Study]) -> Made:
@@ -256,7 +256,7 @@ def comparison_table(studies: Sequence[Study]) -> Made:
         rows,
         result=110,
         name="every strategy",
-        told_by=("experiments",),
+        covered_by=("experiments",),
     )
 
 

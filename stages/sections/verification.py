@@ -33,13 +33,13 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[M
     if all(verdict == PASSED for _, _, verdict, *_ in rows):
         return [_all_passed(rows, _about(members))]
     checks = list(dict.fromkeys(check for _, check, *_ in rows))
-    told = {(label, check): verdict for label, check, verdict, *_ in rows}
+    verdicts = {(label, check): verdict for label, check, verdict, *_ in rows}
     tables = [
         table(
             "Verification",
             _about(members),
             ["run", *(check.replace("_", " ") for check in checks)],
-            [[label, *(told.get((label, check)) for check in checks)] for label, _ in members],
+            [[label, *(verdicts.get((label, check)) for check in checks)] for label, _ in members],
         )
     ]
     failed = [row for row in rows if row[2] == FAILED]
@@ -53,8 +53,8 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[M
 def checked_on(verified: Sequence[Verification]) -> str:
     """Say where checks were made, after a comma; empty where none of them tells."""
     places = {check.get("on") for one in verified for check in one.checks}
-    told = [text for place, text in DEVICES.items() if place in places]
-    return f", {' or '.join(told)}" if told else ""
+    devices = [text for place, text in DEVICES.items() if place in places]
+    return f", {' or '.join(devices)}" if devices else ""
 
 
 def _about(members: Sequence[tuple[str, Verification]]) -> str:

@@ -39,7 +39,7 @@ ZSTD_INPUT = 2048
 """Bytes given to the zstd decoder at once: its output has no limit, but is at most 64 MiB for these."""
 
 
-MOST_FRAMES = 8
+MAX_FRAMES = 8
 """Frames of zstd that are decompressed at the same time: each may hold 16 MiB."""
 
 
@@ -85,7 +85,7 @@ def inflating_bytes(kind: str | None, threads: int, content: int) -> int:
 
     Each is there with what it becomes, and one more is handed on. Blocks of bgzip are too small to count.
     """
-    sizes = {"zst": (MOST_FRAMES, ZSTD_CONTENT), "xz": (xz.MOST_BLOCKS, xz.XZ_CONTENT)}
+    sizes = {"zst": (MAX_FRAMES, ZSTD_CONTENT), "xz": (xz.MAX_BLOCKS, xz.XZ_CONTENT)}
     if threads == 1 or kind not in sizes:
         return 0
     most, size = sizes[kind]
@@ -93,16 +93,16 @@ def inflating_bytes(kind: str | None, threads: int, content: int) -> int:
 
 
 def _joined(pieces: Iterator[bytes], least: int) -> Iterator[bytes]:
-    held: list[bytes] = []
+    kept: list[bytes] = []
     length = 0
     for piece in pieces:
-        held.append(piece)
+        kept.append(piece)
         length += len(piece)
         if length >= least:
-            yield b"".join(held)
-            held, length = [], 0
-    if held:
-        yield b"".join(held)
+            yield b"".join(kept)
+            kept, length = [], 0
+    if kept:
+        yield b"".join(kept)
 
 
 _inflater: Any = zlib
@@ -182,7 +182,7 @@ def _inflate(batch: list[memoryview]) -> Inflated:
 
 def _zstd_frames(raw: Iterator[bytes], threads: int) -> Iterator[bytes]:
     cut = Cut(raw, zstd_length)
-    yield from inflated(cut, _inflate_frames, min(threads, MOST_FRAMES))
+    yield from inflated(cut, _inflate_frames, min(threads, MAX_FRAMES))
     yield from _zstd(itertools.chain([cut.rest], raw))
 
 

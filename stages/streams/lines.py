@@ -17,14 +17,14 @@ class LineStream:
     """Lines of a `ByteStream`, one by one; the rest is read in pieces (`gravel.stages.streams.pieces`).
 
     `line` is the number of the line that was read last, and of the line before a piece. With `holds_back` a
-    last line without an end is not part of the pieces, and is `held_back` when they have ended.
+    last line without an end is not part of the pieces, and is `last_line` when they have ended.
     """
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
         self.line = 0
         self.holds_back = False
-        self.held_back: bytes | None = None
+        self.last_line: bytes | None = None
         self._rest = b""
         self._at = 0
         self._ended = False
@@ -71,10 +71,10 @@ class LineStream:
         self._rest, self._at, self._endless = line + end + self._rest[self._at :], 0, False
         self.line -= 1
 
-    def take_held_back(self) -> None:
+    def take_last_line(self) -> None:
         """Put the line that was held back where the next pieces begin."""
-        if self.held_back is not None:
-            self._rest, self._at, self.held_back, self.holds_back = self.held_back + b"\n", 0, None, False
+        if self.last_line is not None:
+            self._rest, self._at, self.last_line, self.holds_back = self.last_line + b"\n", 0, None, False
 
     def take_rest(self) -> tuple[bytes, bool]:
         """Take what was read of the stream and not handed out; and whether the stream has ended."""

@@ -1,4 +1,4 @@
-"""A path or URL as a raw byte file; what stands in the way is said in the words of a `StageError`."""
+"""A path or URL as a raw byte file; what stands in the way is raised as a `StageError`."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Pieces:
     def _last(self, carry: bytes, within: bool) -> Iterator[Piece]:
         """Yield a last line without an end, or leave it with the lines."""
         if self._lines.holds_back and carry.strip():
-            self._lines.held_back = carry
+            self._lines.last_line = carry
         elif carry or within:
             # No read is under way: those beyond the end of the file found nothing, and are waited for.
             for filling in self._filling:

@@ -24,7 +24,7 @@ __all__ = ["graph_of", "is_archive"]
 
 BLOCK = 512
 REGULAR = (b"0", b"\0")
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 def is_archive(first: bytes) -> bool:
@@ -51,10 +51,10 @@ def graph_of(blocks: Iterator[bytes], location: str) -> Iterator[bytes]:
             names.append(name)
         for _ in reader.pieces(size + padding):
             pass
-    held = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+    listed = ", ".join(names[:MAX_NAMED]) + (", ..." if len(names) > MAX_NAMED else "")
     raise StageError(
         "none of the files in this archive is called as its folder or as the archive",
-        hint=f"unpack it and name one of its files: {held}" if names else "it holds no files",
+        hint=f"unpack it and name one of its files: {listed}" if names else "it holds no files",
         file=location,
     )
 
@@ -178,8 +178,8 @@ class ByteStream:
 
     def peek(self, count: int) -> bytes:
         """Return the first `count` bytes that are yet to be read, fewer at the end, without reading them."""
-        held = sum(map(len, self._pending))
-        while held < count:
+        pending_bytes = sum(map(len, self._pending))
+        while pending_bytes < count:
             try:
                 block = self._next_content()
             except DamagedStream as error:
@@ -188,7 +188,7 @@ class ByteStream:
             if block is None:
                 break
             self._pending.append(block)
-            held += len(block)
+            pending_bytes += len(block)
         return b"".join(self._pending)[:count]
 
     def __iter__(self) -> Iterator[bytes]:

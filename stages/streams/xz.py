@@ -24,7 +24,7 @@ CHECK_BYTES = (0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64)
 XZ_CONTENT = 32 << 20
 """Bytes that a block may hold that is decompressed as a whole: `xz -T` makes blocks of 24 MiB."""
 
-MOST_BLOCKS = 4
+MAX_BLOCKS = 4
 """Blocks that are decompressed at the same time."""
 
 
@@ -87,8 +87,8 @@ def end_of_stream(header: bytes, blocks: list[Sizes]) -> bytes:
     index = b"\0" + _bytes_of(len(blocks)) + records
     index += bytes(-len(index) % 4)
     index += zlib.crc32(index).to_bytes(4, "little")
-    told = (len(index) // 4 - 1).to_bytes(4, "little") + header[6:8]
-    return index + zlib.crc32(told).to_bytes(4, "little") + told + b"YZ"
+    fields = (len(index) // 4 - 1).to_bytes(4, "little") + header[6:8]
+    return index + zlib.crc32(fields).to_bytes(4, "little") + fields + b"YZ"
 
 
 @dataclass
@@ -125,7 +125,7 @@ def streams(raw: Iterator[bytes], piece: int, threads: int) -> Generator[bytes, 
         if not header.startswith(MAGIC) or zlib.crc32(header[6:8]) != int.from_bytes(header[8:], "little"):
             return data, not after
         blocks = Blocks(itertools.chain([data[STREAM_HEADER:]], raw), partial(_length, header), header=header)
-        for content in inflated(blocks, partial(_inflate, header), min(threads, MOST_BLOCKS)):
+        for content in inflated(blocks, partial(_inflate, header), min(threads, MAX_BLOCKS)):
             for begin in range(0, len(content), piece):
                 yield content[begin : begin + piece]
         if not blocks.sizes:

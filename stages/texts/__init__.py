@@ -66,9 +66,9 @@ def ascending(texts: Texts) -> NDArray[Any]:
     more = sort_keys(*texts, everything, depth, keys)
     order = numpy.argsort(keys)
     keys = keys[order]
-    tied = numpy.flatnonzero(keys[1:] == keys[:-1])
+    equal = numpy.flatnonzero(keys[1:] == keys[:-1])
     # Members of groups of equal keys, by their places in the order, and the group of each.
-    places = distinct(numpy.concatenate([tied, tied + 1]))
+    places = distinct(numpy.concatenate([equal, equal + 1]))
     groups = numpy.cumsum(numpy.concatenate([[True], keys[places][1:] != keys[places][:-1]])[: len(places)])
     while len(places):
         members = order[places]

@@ -239,7 +239,7 @@ def timed(
 
     `starts` are the sources in the numbering that is searched. With `warm` one search comes before the clock.
     """
-    from gravel.stages.traversal.records import reached, told_by_ranks
+    from gravel.stages.traversal.records import levels_by_rank, reached
 
     records: list[dict[str, Any]] = []
     for source, result in zip(sources, _results(graph, search, starts, warm), strict=True):
@@ -253,7 +253,7 @@ def timed(
                 **_over_link(result),
                 **_launches(result),
                 **reached(graph, source, result, distance, predecessor),
-                **told_by_ranks(search),
+                **levels_by_rank(search),
             }
         )
         context.progress(len(records), len(sources), "searches")

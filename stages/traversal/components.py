@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.algorithms import strategies_for
 from gravel.kernels.strategy import COLUMNS, ENCODED
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.records import asked_of, encoded_record, executed, placement_record, told
+from gravel.stages.traversal.records import asked_of, encoded_record, executed, placement_record, ran_record
 from gravel.stages.traversal.strategy import checked_tuning, machine_name
 from gravel.stages.traversal.strong import prepared_strong
 
@@ -52,7 +52,7 @@ def find_components(
     else:
         ready = prepared_strong if parameters.algorithm == "strong_components" else prepared_find
         find, preparing, notes, code = ready(graph, strategy, tuning)
-        ran = told(code, backend)
+        ran = ran_record(code, backend)
         for run in range(1 + RUNS):
             if backend == "cuda":
                 # Labels may have been copied or graphs read before, and an idle GPU lowers its clocks.
@@ -63,7 +63,7 @@ def find_components(
             if run < RUNS:
                 del found  # so that the next run's labels take no more
     component, back = _labels_back(graph, found.component)
-    notes = [*notes, *_told(found)]
+    notes = [*notes, *_passes_notes(found)]
     sink = context.sink(component.dtype)
     sink.append(component)
     ends = graph.arc_count + (0 if graph.extra_ends is None else int(graph.extra_ends.sum()))
@@ -121,7 +121,7 @@ def _labels_back(graph: SearchedGraph, component: Any) -> tuple[Any, float]:
     return component.get() if on_device else component, back
 
 
-def _told(found: ComponentsResult) -> list[str]:
+def _passes_notes(found: ComponentsResult) -> list[str]:
     """Say what a strategy that passes over all arcs did."""
     if found.passes is None:
         return []

@@ -68,10 +68,10 @@ def _out_of_range(name: str, value: Any) -> str | None:
 def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
     """Say why no strategy takes a value; None if one does."""
     refusals = []
-    told = {strategy: [kind for kind in each if kind is not None] for strategy, each in kinds.items()}
-    if not any(told.values()):
+    known = {strategy: [kind for kind in each if kind is not None] for strategy, each in kinds.items()}
+    if not any(known.values()):
         return None
-    for strategy, each in told.items():
+    for strategy, each in known.items():
         for kind in each:
             try:
                 checked_value(strategy, name, value, kind)
@@ -79,7 +79,7 @@ def _unfit(name: str, value: Any, kinds: Mapping[str, list[Any]]) -> str | None:
                 refusals.append(str(error))
             else:
                 return None
-    first = next(strategy for strategy, each in told.items() if each)
+    first = next(strategy for strategy, each in known.items() if each)
     return f"strategy {first!r} takes {refusals[0].rpartition('; it is ')[2]}"
 
 

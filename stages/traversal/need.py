@@ -104,22 +104,22 @@ def _estimate(parameters: TraverseParameters, graph: Extent, machine: Machine) -
         # Ranks on workers decode their part once more, and bring labels back several searches at a time.
         # Components of a compressed one are found where it was decoded.
         ranked = graph.kind == "Partition" or bfs
-        gang = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
-        ranks = max(1, gang)
+        group_size = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
+        ranks = max(1, group_size)
         labels = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
         decoded = graph.bytes if graph.kind == "CompressedGraph" else 0
         compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
         searching = RANK_BYTES * graph.vertices + _carried(graph, bfs)
-        working = max(searching, gang and (decoded + searching) // ranks + labels)
+        working = max(searching, group_size and (decoded + searching) // ranks + labels)
         host = compiled + decoded + OFFSETS_BYTES * graph.vertices + _after_ranks(parameters, graph) + working
-        each = gang and compiled + (decoded + searching + labels) // ranks
+        each = group_size and compiled + (decoded + searching + labels) // ranks
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
         if on_gpus and bfs and not graph.striped:
-            need = Need(host, 0, outputs, gang=gang, each_host_bytes=each)
+            need = Need(host, 0, outputs, gang=group_size, each_host_bytes=each)
             return _over_gpus(parameters, graph, machine, need)
-        on_device = (stripe_device_bytes if bfs else component_bytes)(graph, gang) if on_gpus else 0
+        on_device = (stripe_device_bytes if bfs else component_bytes)(graph, group_size) if on_gpus else 0
         note = _why_on_cpu(parameters, machine) if on_gpus else _why_ranks_on_cpu(parameters, graph, machine)
-        return Need(host, on_device, outputs, gang=gang, each_host_bytes=each, note=note)
+        return Need(host, on_device, outputs, gang=group_size, each_host_bytes=each, note=note)
     try:
         plan = placing_of(parameters, graph, machine).plan
     except DoesNotFit as error:

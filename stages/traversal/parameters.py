@@ -189,8 +189,8 @@ class TraverseParameters(Parameters):
             searching -= {"output"}
         if self.algorithm in OF_ALL_VERTICES and searching:
             named = {"output": "output other than checks"}
-            told = ", ".join(named.get(name, name) for name in sorted(searching))
-            raise ValueError(f"{self.algorithm} take no {told}; only a bfs does")
+            taken = ", ".join(named.get(name, name) for name in sorted(searching))
+            raise ValueError(f"{self.algorithm} take no {taken}; only a bfs does")
         if self.algorithm == "sssp":
             _refuse_of_bfs(self)
         _check_together(self)
@@ -200,8 +200,8 @@ class TraverseParameters(Parameters):
                 "where they are stored; leave placement out, or turn the edges with symmetrize"
             )
         if self.sources_over == "workers" and (batched(self) or self.statistics):
-            told = "statistics are" if self.statistics else f"{self.strategy} is"
-            raise ValueError(f"sources over workers are searched one by one; {told} for one worker")
+            subject = "statistics are" if self.statistics else f"{self.strategy} is"
+            raise ValueError(f"sources over workers are searched one by one; {subject} for one worker")
         return self
 
 

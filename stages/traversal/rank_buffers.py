@@ -129,15 +129,15 @@ def distributed_need(
     delegates = int(DELEGATE_SHARE * n)
     # Levels of all vertices, or labels and then a forest, on every rank that checks.
     known = width if components else LEVEL_BYTES
-    making, held = distribute.host_bytes(n, m, p), 0
+    making, device = distribute.host_bytes(n, m, p), 0
     compiled = distribute.COMPILED
     if machine.backend == "cuda" and parameters.backend != "cpu":
         if components:
-            held = (rows + (OFFSET_BYTES + 4 * width) * n) // p + total(joining_rank(n, 0, p)) + known * n
+            device = (rows + (OFFSET_BYTES + 4 * width) * n) // p + total(joining_rank(n, 0, p)) + known * n
         else:
             arrivals = parameters.transport == "nccl"
-            held = rows // p + total(searching_rank(n, normal, p, arrivals=arrivals)) + known * n
-        held = max(held, distribute.device_bytes(n, m, p))
+            device = rows // p + total(searching_rank(n, normal, p, arrivals=arrivals)) + known * n
+        device = max(device, distribute.device_bytes(n, m, p))
         making = searching = 0
     elif components:
         searching = rows + LABEL_BYTES_PER_VERTEX * n + LABEL_BYTES_PER_ARC * normal
@@ -146,7 +146,7 @@ def distributed_need(
         searching = rows + 40 * n + SEARCH_BYTES_PER_ARC * normal
         searching += p * (known + 2) * n
     host = compiled + max(making, searching) + back
-    return Need(host, held, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
+    return Need(host, device, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 
 def verifying(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -> Need:

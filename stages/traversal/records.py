@@ -85,10 +85,10 @@ def executed(search: Any, backend: str) -> dict[str, Any]:
     if ran is None:
         kind = type(search)
         ran = Ran(f"{kind.__module__}:{kind.__qualname__}", {})
-    return told(ran, backend)
+    return ran_record(ran, backend)
 
 
-def told(ran: Ran, backend: str) -> dict[str, Any]:
+def ran_record(ran: Ran, backend: str) -> dict[str, Any]:
     """Return the record of what ran."""
     return {"function": ran.function, "backend": backend, "options": _plain(ran.options)}
 
@@ -101,7 +101,7 @@ def with_options(search: Any, options: Any) -> Any:
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave what JSON has; a constant of another kind is told as text."""
+    """Leave what JSON has; a constant of another kind becomes text."""
     plain: dict[str, Any] = {}
     for name, value in options.items():
         if is_dataclass(value) and not isinstance(value, type):
@@ -290,7 +290,7 @@ def _now(graph: SearchedGraph) -> float:
     return time.perf_counter()
 
 
-def told_by_ranks(search: Any) -> dict[str, Any]:
+def levels_by_rank(search: Any) -> dict[str, Any]:
     """Describe the last search's levels as its ranks tell them, under `ranks`; {} for other searches.
 
     Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds, `local_exchange` and
@@ -298,29 +298,29 @@ def told_by_ranks(search: Any) -> dict[str, Any]:
     `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`;
     `backward`, the subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors;
     `link_bytes`, where columns were placed, were read out of host memory by each rank. Of stripes it is
-    `stripes`, as `told_by_stripes` has them.
+    `stripes`, as `levels_by_stripe` has them.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:
         return {}
     if search.strategy == "striped":
-        return {"stripes": told_by_stripes(labels)}
+        return {"stripes": levels_by_stripe(labels)}
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
-    told: dict[str, Any] = {
+    lists: dict[str, Any] = {
         name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
         for name in ("visit", "reduce", "exchange", "local_exchange", "remote_exchange")
     }
     for name in ("mask_bytes", "vertex_bytes", "local_vertex_bytes", "normal"):
-        told[name] = [sum(getattr(record, name) for record in level) for level in levels]
-    told["delegates"] = [level[0].delegates for level in levels]
-    told["backward"] = [sorted({way for record in level for way in record.backward}) for level in levels]
-    told["answer_bytes"] = sum(rank.answer_bytes for rank in labels)
+        lists[name] = [sum(getattr(record, name) for record in level) for level in levels]
+    lists["delegates"] = [level[0].delegates for level in levels]
+    lists["backward"] = [sorted({way for record in level for way in record.backward}) for level in levels]
+    lists["answer_bytes"] = sum(rank.answer_bytes for rank in labels)
     if any(rank.link_bytes is not None for rank in labels):
-        told["link_bytes"] = [rank.link_bytes for rank in labels]
-    return {"ranks": told}
+        lists["link_bytes"] = [rank.link_bytes for rank in labels]
+    return {"ranks": lists}
 
 
-def told_by_stripes(labels: Sequence[Any]) -> dict[str, Any]:
+def levels_by_stripe(labels: Sequence[Any]) -> dict[str, Any]:
     """Describe a search's levels as its ranks tell them.
 
     Lists over levels: `expand`, `barrier`, `exchange` and `contract`, the slowest rank's milliseconds;
@@ -332,55 +332,55 @@ def told_by_stripes(labels: Sequence[Any]) -> dict[str, Any]:
     """
     ranks = len(labels)
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
-    told: dict[str, Any] = {
+    lists: dict[str, Any] = {
         name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
         for name in ("expand", "barrier", "exchange", "contract")
     }
     for name in ("frontier", "arcs", "duplicates", "masked"):
-        told[name] = [sum(getattr(record, name) for record in level) for level in levels]
-    told["vertices"] = [
+        lists[name] = [sum(getattr(record, name) for record in level) for level in levels]
+    lists["vertices"] = [
         sum(sum(record.sent) - record.sent[rank] for rank, record in enumerate(level)) for level in levels
     ]
-    told["bytes"] = [sum(record.sent_bytes for record in level) for level in levels]
-    told["between"] = [
+    lists["bytes"] = [sum(record.sent_bytes for record in level) for level in levels]
+    lists["between"] = [
         [sum(record.sent[to] for record in rank.levels) for to in range(ranks)] for rank in labels
     ]
-    told["computation"] = [
+    lists["computation"] = [
         sum(record.expand_milliseconds + record.contract_milliseconds for record in rank.levels)
         for rank in labels
     ]
-    told["communication"] = [
+    lists["communication"] = [
         sum(record.barrier_milliseconds + record.exchange_milliseconds for record in rank.levels)
         for rank in labels
     ]
-    return told
+    return lists
 
 
-def told_on_gpu(search: Any, found: BFSResult) -> Sequence[Any]:
-    """Give what each rank of a search on this GPU tells of its last run, as a rank of a group does."""
+def labels_on_gpu(search: Any, found: BFSResult) -> Sequence[Any]:
+    """Return the labels of each rank of a search on this GPU, as a rank of a rank group does."""
     if not hasattr(search, "masks_read"):
         labels: Sequence[Any] = search.labels
         return labels
     return tuple(
-        _told_of_gpu(levels, found, search.masks_read(place)) for place, levels in enumerate(search.levels)
+        _rank_labels(levels, found, search.masks_read(place)) for place, levels in enumerate(search.levels)
     )
 
 
-def _told_of_gpu(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> RankLabels:
-    """Tell of the levels of a GPU's ranks together what one rank of a gang does."""
+def _rank_labels(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> RankLabels:
+    """Make of the levels of all ranks of a GPU what one rank of a rank group returns."""
     import numpy
 
     from gravel.kernels.partition.program import LevelRecord, RankLabels
 
-    told = []
+    records = []
     for level in levels:
         backward = tuple(sorted({name for rank in level.backward for name in rank}))
         waits = level.wait + level.relay + level.commit_wait
         parts = level.visit / 1e3, (level.reduce + level.commit) / 1e3, waits / 1e3
         sent = mask_bytes, 4 * level.arrived
-        told.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
+        records.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
     # Deeper levels than the GPU logs.
-    for way in found.directions[len(told) :]:
-        told.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, mask_bytes, 0))
+    for way in found.directions[len(records) :]:
+        records.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, mask_bytes, 0))
     # Labels themselves come with the result.
-    return RankLabels(numpy.empty(0, numpy.int32), None, found.milliseconds, 0, tuple(told))
+    return RankLabels(numpy.empty(0, numpy.int32), None, found.milliseconds, 0, tuple(records))

@@ -88,20 +88,20 @@ RESIDENT: dict[tuple[str, int], tuple[SearchedGraph, Search]] = {}
 """Graphs that this process keeps for searches, by token and rank."""
 
 
-def search_share(gang: RankContext, task: ShareTask) -> Ready | Share | None:
-    """Read the graph, or search from the sources of this call, or let go; one worker of the gang."""
-    key = task.token, gang.rank
+def search_share(rank_group: RankContext, task: ShareTask) -> Ready | Share | None:
+    """Read the graph, or search from the sources of this call, or let go, as one worker of the rank group."""
+    key = task.token, rank_group.rank
     if task.last:
         RESIDENT.pop(key, None)
         return None
     if task.sources is None:
         for other in [other for other in RESIDENT if other[0] != task.token]:
             del RESIDENT[other]
-        return _make_ready(gang, task)
-    return _search(gang, task, *RESIDENT[key])
+        return _make_ready(rank_group, task)
+    return _search(rank_group, task, *RESIDENT[key])
 
 
-def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
+def _make_ready(rank_group: RankContext, task: ShareTask) -> Ready:
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import described_search, prepare_search
@@ -120,7 +120,7 @@ def _make_ready(gang: RankContext, task: ShareTask) -> Ready:
     search, notes = prepare_search(context, graph, parameters)
     if len(sources):
         search.run(_numbered(graph, sources[:1])[0])
-    RESIDENT[task.token, gang.rank] = graph, search
+    RESIDENT[task.token, rank_group.rank] = graph, search
     return Ready(
         tuple(sources.tolist()),
         described_search(task.machine, graph, search, parameters),
@@ -140,7 +140,7 @@ def _numbered(graph: SearchedGraph, sources: Any) -> list[int]:
     return starts
 
 
-def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Search) -> Share:
+def _search(rank_group: RankContext, task: ShareTask, graph: SearchedGraph, search: Search) -> Share:
     from gravel.kernels.threads import set_threads
     from gravel.stages.context import PlainContext
     from gravel.stages.traversal.bfs import timed
@@ -151,11 +151,11 @@ def _search(gang: RankContext, task: ShareTask, graph: SearchedGraph, search: Se
     context = PlainContext(task.machine)
     writer = LabelWriter(context, graph, task.parameters.output, len(sources))
     # All workers search at the same time, so that what they share slows all of them down, or none.
-    gang.barrier()
+    rank_group.barrier()
     starts = _numbered(graph, sources)
     records = timed(context, graph, search, writer, sources, starts, warm=False) if sources else []
     labels = writer.close() if sources else (None, None)
-    return Share([{**record, "worker": gang.rank} for record in records], *labels)
+    return Share([{**record, "worker": rank_group.rank} for record in records], *labels)
 
 
 def search_spread(
@@ -196,7 +196,7 @@ def search_spread(
     measurement = Measurement(
         **described,
         searches=records,
-        notes=[*first.notes, *depth_notes(parameters), told_of_workers(ready, why)],
+        notes=[*first.notes, *depth_notes(parameters), workers_note(ready, why)],
     )
     return labelled(parameters, first.sources, labels.close(), first.vertex_count), measurement
 
@@ -205,7 +205,7 @@ def _slowest(ready: list[Ready]) -> float:
     return max(float(each.described["prepare_milliseconds"]) for each in ready)
 
 
-def told_of_workers(ready: list[Ready], why: str) -> str:
+def workers_note(ready: list[Ready], why: str) -> str:
     """Say which workers searched, why, and how long they took to load the graph."""
     load = max(each.seconds for each in ready)
     names = "; ".join(f"worker {place} is {each.name}" for place, each in enumerate(ready))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gravel.stages.traversal.parameters import TraverseParameters
 
 
-MOST_WORKERS = 16
+MAX_WORKERS = 16
 """Workers that sources are dealt to."""
 
 
@@ -75,7 +75,7 @@ def plan_spreading(
 
     """
     asked = parameters.sources_over
-    most = min(sources, MOST_WORKERS)
+    most = min(sources, MAX_WORKERS)
     if most < 2 or parameters.algorithm != "bfs":
         return Spreading(1, 1, "there is nothing to deal out")
     if asked == "workers":
@@ -101,10 +101,10 @@ def weighed(what: str, alone: float, spread: Callable[[int], float], most: int) 
     """Decide by the seconds that `what` is predicted to take on one GPU and on some."""
     for workers in range(2, most + 1):
         if alone > GAIN * spread(workers):
-            told = f"{what} predicted to take {alone:.1f} s on one GPU, {spread(workers):.1f} s on {workers}"
-            return Spreading(most, workers, told)
-    told = f"{what} predicted to take {alone:.1f} s on one GPU, {spread(most):.1f} s on {most}"
-    return Spreading(1, 1, f"{told}, with loading the graph there and bringing results back")
+            why = f"{what} predicted to take {alone:.1f} s on one GPU, {spread(workers):.1f} s on {workers}"
+            return Spreading(most, workers, why)
+    why = f"{what} predicted to take {alone:.1f} s on one GPU, {spread(most):.1f} s on {most}"
+    return Spreading(1, 1, f"{why}, with loading the graph there and bringing results back")
 
 
 def predicted_seconds(graph: Extent) -> float:

@@ -76,7 +76,7 @@ def refuse_broken(checks: Iterable[Check], what: str) -> None:
     broken = [check for check in checks if not check.passed]
     if not broken:
         return
-    told = "; ".join(
+    failures = "; ".join(
         f"{check.name} ({check.rule}) fails at {check.faults} {'vertex' if check.faults == 1 else 'vertices'}"
         for check in broken
     )
@@ -84,7 +84,7 @@ def refuse_broken(checks: Iterable[Check], what: str) -> None:
     named = [v for arc in first.arcs for v in arc] or list(first.vertices)
     ends = "the vertices are the ends of offending arcs" if first.arcs else "the vertices break the rule"
     raise VerificationFailed(
-        f"{what}: {told}",
+        f"{what}: {failures}",
         hint=f"{ends} of the check {first.name}; the result is wrong, or it is of another graph",
         vertices=list(dict.fromkeys(named)),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.resident import Held, Recipe, find_rank, run_gang, wire_of
+from gravel.stages.partitioning.resident import Recipe, Resident, find_rank, run_ranks, wire_of
 
 if TYPE_CHECKING:
     from gravel.kernels.verify import Check
@@ -31,20 +31,20 @@ class CheckTask:
     max_depth: int | None
 
 
-def check_as_rank(gang: RankContext, task: CheckTask) -> list[Check]:
+def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
     """Check one search as one rank."""
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.threads import set_threads
     from gravel.kernels.verify.ranks import check_program
 
     set_threads(task.threads)
-    named, held, _ = find_rank(gang, task.recipe, None)
-    checker = checker_of(held, named.size)
+    named, resident, _ = find_rank(rank_group, task.recipe, None)
+    checker = checker_of(resident, named.size)
     own = [
         None if labels is None else checker.xp.asarray(labels[named.rank :: named.size].copy())
         for labels in (task.distance, task.predecessor)
     ]
-    with wire_of(named, held.backend) as wire:
+    with wire_of(named, resident.backend) as wire:
         return drive(
             check_program(Endpoint(wire), checker, task.source, *own, max_depth=task.max_depth), wire
         )
@@ -80,7 +80,7 @@ def checks_over_ranks(
             else numpy.asarray(traversal.predecessor[search]),
             max_depth=traversal.max_depth,
         )
-        yield source, run_gang(context, check_as_rank, task, graph.ranks)[0]
+        yield source, run_ranks(context, check_as_rank, task, graph.ranks)[0]
 
 
 def recorded(record: dict[str, Any]) -> Check:
@@ -91,16 +91,16 @@ def recorded(record: dict[str, Any]) -> Check:
     return Check(record["name"], record["rule"], record["faults"], tuple(record["vertices"]), arcs)
 
 
-def checker_of(held: Held, ranks: int) -> Any:
+def checker_of(resident: Resident, ranks: int) -> Any:
     """Find or make what a rank checks its labels with."""
-    if "checker" not in held.kept:
-        if held.backend == "cuda":
+    if "checker" not in resident.kept:
+        if resident.backend == "cuda":
             from gravel.kernels.verify.ranks.cuda import RankChecker as Made
         else:
             from gravel.kernels.verify.ranks.cpu import RankChecker as Made  # type: ignore[assignment]
-        share = held.share
-        held.kept["checker"] = Made(share.part, share.delegates, share.vertex_count, ranks)
-    return held.kept["checker"]
+        share = resident.share
+        resident.kept["checker"] = Made(share.part, share.delegates, share.vertex_count, ranks)
+    return resident.kept["checker"]
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,15 @@ class LabelsTask:
     component: Any
 
 
-def check_labels_as_rank(gang: RankContext, task: LabelsTask) -> list[Check]:
+def check_labels_as_rank(rank_group: RankContext, task: LabelsTask) -> list[Check]:
     """Check labels as one rank, which reads some at a time and keeps its own."""
     import numpy
 
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
-    named, held, _ = find_rank(gang, task.recipe, None)
-    held.kept.clear()
+    named, resident, _ = find_rank(rank_group, task.recipe, None)
+    resident.kept.clear()
     n, p = len(task.component), named.size
     own = numpy.empty(len(range(named.rank, n, p)), task.component.dtype)
     for first in range(0, n, PIECE):
@@ -128,27 +128,27 @@ def check_labels_as_rank(gang: RankContext, task: LabelsTask) -> list[Check]:
         mine = labels[(named.rank - first) % p :: p]
         place = (first + (named.rank - first) % p) // p
         own[place : place + len(mine)] = mine
-    if held.backend == "cuda":
+    if resident.backend == "cuda":
         import cupy
 
         own = cupy.asarray(own)
-    return check_labels(named, held, own)
+    return check_labels(named, resident, own)
 
 
-def check_labels(gang: RankContext, held: Held, component: Any) -> list[Check]:
+def check_labels(rank_group: RankContext, resident: Resident, component: Any) -> list[Check]:
     """Check a rank's labels of components together with all ranks."""
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.verify.ranks.components import check_components_program
 
-    if held.backend == "cuda":
+    if resident.backend == "cuda":
         from gravel.kernels.verify.ranks.components_cuda import RankLabelChecker as Made
     else:
         from gravel.kernels.verify.ranks.components_cpu import RankLabelChecker as Made  # type: ignore[assignment]
-    share = held.share
-    checker: Any = Made(share.part, share.delegates, share.vertex_count, gang.size)
+    share = resident.share
+    checker: Any = Made(share.part, share.delegates, share.vertex_count, rank_group.size)
     # What one program posts must not be taken for what the next does.
-    gang.barrier()
-    with wire_of(gang, held.backend) as wire:
+    rank_group.barrier()
+    with wire_of(rank_group, resident.backend) as wire:
         return drive(check_components_program(Endpoint(wire), checker, component), wire)
 
 
@@ -162,4 +162,4 @@ def checks_of_components(context: Context, graph: DistributedGraph, traversal: T
             raise ValueError("the traversal has neither component labels nor checks")
         return [recorded(record) for record in traversal.checks[0]]
     task = LabelsTask(Recipe.of(graph), context.machine.threads, traversal.component)
-    return run_gang(context, check_labels_as_rank, task, graph.ranks)[0]
+    return run_ranks(context, check_labels_as_rank, task, graph.ranks)[0]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROWS = 1 << 18
 """Edges and ids that are at work at a time."""
 
-MOST_SORTED = 0x7FF00000
+MAX_SORTED = 0x7FF00000
 """Ids of one file up to which its edges are sorted: keys of such positions are numbers as float64, too."""
 
 
@@ -43,7 +43,7 @@ def _in_order(context: Context, edges: EdgeList, memory: int) -> Iterator[Chunk]
     What takes more than half of the memory is sorted in the pages of a file.
     """
     columns, count = (edges.source, edges.target, edges.weight), len(edges.source)
-    if edges.vertex_count > MOST_SORTED:
+    if edges.vertex_count > MAX_SORTED:
         for rows in _slices(count):
             yield Chunk(*(column if column is None else column[rows] for column in columns))  # type: ignore[arg-type]
         return

@@ -35,7 +35,7 @@ class Spool:
         self._folder = folder
         self._free = memory
         self._weighted = weighted
-        self._held: list[Chunk] = []
+        self._in_memory: list[Chunk] = []
         self._stored: list[_Stored] = []
         self._file: BinaryIO | None = None
         self.edges = 0
@@ -50,7 +50,7 @@ class Spool:
         self.edges += len(source)
         if not self._stored and size <= self._free:
             self._free -= size
-            self._held.append(Chunk(source, target, chunk.weight))
+            self._in_memory.append(Chunk(source, target, chunk.weight))
             return
         self._write(source, target, chunk.weight)
 
@@ -69,7 +69,7 @@ class Spool:
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield the chunks, with ids of uint32 or int64."""
-        yield from self._held
+        yield from self._in_memory
         for stored in self._stored:
             assert self._file is not None
             self._file.seek(stored.offset)
@@ -89,7 +89,7 @@ class Spool:
 
     def close(self) -> None:
         """Give up memory and disk."""
-        self._held.clear()
+        self._in_memory.clear()
         self._stored.clear()
         if self._file is not None:
             self._file.close()

@@ -15,7 +15,7 @@ from gravel.stages.streams.opening import explain
 
 Ids = NDArray[numpy.int64]
 
-MOST_RUNS = 64
+MAX_RUNS = 64
 """Open files at once; more runs are merged into one."""
 
 
@@ -27,7 +27,7 @@ class SparseIds:
         # Sorting takes a copy, and so does joining: a third of the budget may be held, in ids of 8 bytes.
         self._limit = max(1024, memory // 24)
         self._parts: list[Ids] = []
-        self._held = 0
+        self._ids_in_memory = 0
         self._runs: list[_Run] = []
         self._table: _Run | None = None
         self.count = 0
@@ -36,18 +36,18 @@ class SparseIds:
         """Add ids in any order, duplicates allowed."""
         part = distinct(ids)
         self._parts.append(part)
-        self._held += len(part)
-        if self._held > self._limit:
+        self._ids_in_memory += len(part)
+        if self._ids_in_memory > self._limit:
             merged = self._join()
             if len(merged) > self._limit // 2:
                 self._runs.append(_Run(self._folder, merged))
-                self._parts, self._held = [], 0
-                if len(self._runs) == MOST_RUNS:
+                self._parts, self._ids_in_memory = [], 0
+                if len(self._runs) == MAX_RUNS:
                     self._runs = [self._merge()]
 
     def _join(self) -> Ids:
         merged = distinct(numpy.concatenate(self._parts)) if self._parts else numpy.empty(0, numpy.int64)
-        self._parts, self._held = [merged], len(merged)
+        self._parts, self._ids_in_memory = [merged], len(merged)
         return merged
 
     def finish(self) -> None:
@@ -57,7 +57,7 @@ class SparseIds:
             self.count = len(merged)
             return
         self._runs.append(_Run(self._folder, merged))
-        self._parts, self._held = [], 0
+        self._parts, self._ids_in_memory = [], 0
         self._table = self._merge()
         self._runs = []
         self.count = self._table.count

@@ -13,7 +13,7 @@ from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.graph500 import graph500
 from gravel.stages.graph500_parameters import Graph500Parameters
-from gravel.stages.sections.graph500 import told_rules
+from gravel.stages.sections.graph500 import rule_texts
 from gravel.stages.stage import Machine
 from tests.emulation import grid_kernels, strict_cupy
 
@@ -60,5 +60,5 @@ def test_searches_of_a_device_are_validated_there(setup: str) -> None:
     assert len(source) * 0.9 < largest <= len(source)
     assert (
         "gravel.kernels.bfs.cuda.frontier_queues:hybrid on an emulated GPU"
-        in told_rules(one)["Kernel 2 (section 6)"]
+        in rule_texts(one)["Kernel 2 (section 6)"]
     )

@@ -29,7 +29,7 @@ from gravel.stages.counting.metrics import (
 )
 from gravel.stages.counting.parameters import CountersParameters
 from gravel.stages.counting.stored import read_stored, write_stored
-from gravel.stages.counting.tool import NoCounters, Said, fault_of, find_tool, unknown_metrics
+from gravel.stages.counting.tool import NoCounters, ToolOutput, fault_of, find_tool, unknown_metrics
 from gravel.stages.errors import StageError
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
@@ -61,27 +61,32 @@ def table_of(*members: tuple[str, Counters]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("output", "why"),
     [
-        (Said(1, REFUSED, ""), "ERR_NVGPUCTRPERM"),
-        (Said(9, "", "==ERROR== Failed to initialize the profiler: LibraryNotLoaded\n"), "LibraryNotLoaded"),
-        (Said(0, "==WARNING== No kernels were profiled.\n", ""), "no kernels"),
-        (Said(1, "", "Traceback\ncupy.OutOfMemoryError: 3 bytes\n"), "status 1: cupy.OutOfMemoryError"),
-        (Said(0, SAMPLE, ""), ""),
+        (ToolOutput(1, REFUSED, ""), "ERR_NVGPUCTRPERM"),
+        (
+            ToolOutput(9, "", "==ERROR== Failed to initialize the profiler: LibraryNotLoaded\n"),
+            "LibraryNotLoaded",
+        ),
+        (ToolOutput(0, "==WARNING== No kernels were profiled.\n", ""), "no kernels"),
+        (ToolOutput(1, "", "Traceback\ncupy.OutOfMemoryError: 3 bytes\n"), "status 1: cupy.OutOfMemoryError"),
+        (ToolOutput(0, SAMPLE, ""), ""),
     ],
 )
-def test_why_there_are_no_counters_is_what_the_tool_says(said: Said, why: str) -> None:
-    assert why in fault_of(said)
-    assert bool(fault_of(said)) == bool(why)
+def test_why_there_are_no_counters_is_what_the_tool_says(output: ToolOutput, why: str) -> None:
+    assert why in fault_of(output)
+    assert bool(fault_of(output)) == bool(why)
 
 
 def test_metrics_that_the_tool_does_not_know_are_found_in_its_message() -> None:
-    said = Said(1, "", f"==ERROR== Failed to find metric {NVLINK_SENT}\n")
-    assert unknown_metrics(said, METRICS) == [NVLINK_SENT]
+    output = ToolOutput(1, "", f"==ERROR== Failed to find metric {NVLINK_SENT}\n")
+    assert unknown_metrics(output, METRICS) == [NVLINK_SENT]
     # Of a name without a suffix it prints the pattern that it looked for; others begin like this one.
-    pattern = Said(1, "==ERROR== Failed to find metric regex:^lts__t_sectors\\.(sum|min|max|avg)$\n", "")
+    pattern = ToolOutput(
+        1, "==ERROR== Failed to find metric regex:^lts__t_sectors\\.(sum|min|max|avg)$\n", ""
+    )
     assert unknown_metrics(pattern, METRICS) == [L2_SECTORS]
-    assert unknown_metrics(Said(1, REFUSED, ""), METRICS) == []
+    assert unknown_metrics(ToolOutput(1, REFUSED, ""), METRICS) == []
 
 
 # The tool itself, played by a program that writes what it would

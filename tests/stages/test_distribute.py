@@ -202,7 +202,7 @@ def test_workers_keep_the_ranks_that_they_hold(monkeypatch: pytest.MonkeyPatch) 
     recipe = Recipe.of(made(3, threshold=8))
     shares = dict(resident.RESIDENT)
     # Each worker has one rank, and not that of its place in the gang.
-    monkeypatch.setattr(resident, "_held_rank", lambda place, _: (place + 1) % 3)
+    monkeypatch.setattr(resident, "_resident_rank", lambda place, _: (place + 1) % 3)
 
     def look(gang: Any, item: Any) -> Any:
         named, held, new = find_rank(gang, recipe, "cpu")

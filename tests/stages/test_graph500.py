@@ -19,7 +19,7 @@ from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.graph500 import STAGE, graph500
 from gravel.stages.graph500_parameters import Graph500Parameters
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.graph500 import Run, fields, harmonic_mean_and_error, lacking, lines, told_rules
+from gravel.stages.sections.graph500 import Run, fields, harmonic_mean_and_error, lacking, lines, rule_texts
 from gravel.stages.stage import Machine
 
 SCALE, SEED = 7, 3
@@ -95,18 +95,18 @@ def test_keys_are_drawn_uniformly() -> None:
 
 def test_the_record_says_where_the_preparation_was(made: Any) -> None:
     setup, one, _ = made
-    told = told_rules(one)["Structures from degrees (section 9.1)"]
+    text = rule_texts(one)["Structures from degrees (section 9.1)"]
     if setup == "each_search":
         assert one.benchmark["prepared_within_searches"] == 64
         assert one.prepare_milliseconds == 0
         assert all(0 < s["setup_milliseconds"] < s["milliseconds"] for s in one.searches)
-        assert told.startswith("Built within each search: 64 searches were prepared anew")
+        assert text.startswith("Built within each search: 64 searches were prepared anew")
         assert not any("degrees" in each for each in lacking(one))
     else:
         assert one.benchmark["prepared_within_searches"] == 0
         assert one.prepare_milliseconds > 0
         assert all(s["setup_milliseconds"] == 0 for s in one.searches)
-        assert told.startswith("Not built within each search")
+        assert text.startswith("Not built within each search")
         assert any("degrees" in each for each in lacking(one))
     assert "edgefactor 2, and 16 is asked for" in lacking(one)
 

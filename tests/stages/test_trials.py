@@ -105,7 +105,7 @@ def test_preparation_counts(monkeypatch, graph):
     times = {("degree", "csr"): 1.0, ("original", "csr"): 900.0}
     assert tried(monkeypatch, graph, times, records=records, searches=10**6)[0].choice == "degree"
     assert tried(monkeypatch, graph, times, records=records, searches=100_000)[0].choice == "degree"
-    monkeypatch.setattr(trials, "LEAST_SECONDS", 0.01)
+    monkeypatch.setattr(trials, "MIN_SECONDS", 0.01)
     assert tried(monkeypatch, graph, times, records=records, searches=1000)[0].choice == "original"
 
 
@@ -132,15 +132,15 @@ def test_nothing_is_tried_for_few_searches_or_on_a_large_graph(monkeypatch, grap
     assert asked == []
     assert advice.reason == "it was likely; too few searches to try any"
     assert tried(monkeypatch, graph, TIMES, searches=5_100)[1] != []
-    monkeypatch.setattr(trials, "MOST_ARCS", graph.arc_count - 1)
+    monkeypatch.setattr(trials, "MAX_ARCS", graph.arc_count - 1)
     advice, asked, _ = tried(monkeypatch, graph, TIMES)
     assert asked == []
     assert advice.reason == "it was likely; too large to be tried"
 
 
 def test_trying_ends_when_its_time_is_over(monkeypatch, graph):
-    monkeypatch.setattr(trials, "MOST_SECONDS", 0.0)
-    monkeypatch.setattr(trials, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(trials, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(trials, "MIN_SECONDS", 0.0)
     advice, asked, _ = tried(monkeypatch, graph, TIMES)
     assert asked == [("degree", "blocks")]
     assert advice.choice == "degree"
@@ -186,4 +186,4 @@ def test_measuring_makes_hardware_part_of_the_recipe_and_takes_memory(stage, par
     for arcs in (1 << 20, 1 << 28):
         extent = Extent(kind="Graph", vertices=1 << 16, arcs=arcs, bytes=4 * arcs)
         usual, more = (stage.estimate(each, {"input": (extent,)}, machine) for each in (parameters, measured))
-        assert (more.host_bytes > usual.host_bytes + 16 * arcs) == (arcs <= trials.MOST_ARCS)
+        assert (more.host_bytes > usual.host_bytes + 16 * arcs) == (arcs <= trials.MAX_ARCS)

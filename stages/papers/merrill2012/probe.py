@@ -68,8 +68,8 @@ class ProbeParameters(Parameters):
         known = METHODS[self.measure]
         for name in self.methods:
             if name not in known:
-                told = f"it can be {', '.join(known)}" if known else "it runs nothing that has a name"
-                raise ValueError(f"{self.measure} has no method {name!r}; {told}")
+                choices = f"it can be {', '.join(known)}" if known else "it runs nothing that has a name"
+                raise ValueError(f"{self.measure} has no method {name!r}; {choices}")
         for names in (self.methods, self.schedules):
             if len(set(names)) < len(names):
                 raise ValueError(f"{', '.join(names)} lists a value twice")

@@ -20,7 +20,7 @@ from gravel.stages.sections.studies import coordinates
 ENDS = ("local duplicate", "in the bitmask", "own", "sent")
 """What becomes of a neighbour that is gathered."""
 
-MOST_BARS = 24
+MAX_BARS = 24
 """Runs whose neighbours are drawn: more bars cannot be read."""
 
 
@@ -53,8 +53,8 @@ class StripedRun:
         """The options that were given, in words."""
         tuning = self.one.asked["tuning"]
         left_out = [name.replace("_", " ") for name, value in tuning.items() if value is False]
-        told = [f"{name}={value}" for name, value in tuning.items() if value is not False]
-        return ", ".join([*told, *([f"no {' or '.join(left_out)}"] if left_out else [])])
+        options = [f"{name}={value}" for name, value in tuning.items() if value is not False]
+        return ", ".join([*options, *([f"no {' or '.join(left_out)}"] if left_out else [])])
 
     @property
     def rate(self) -> float | None:
@@ -66,10 +66,10 @@ class StripedRun:
     def ends(self) -> list[float]:
         """The share of each of `ENDS` in the neighbours of all searches."""
         sums = [0, 0, 0, 0]
-        for told in self.stripes:
-            own = sum(row[rank] for rank, row in enumerate(told["between"]))
+        for stripe in self.stripes:
+            own = sum(row[rank] for rank, row in enumerate(stripe["between"]))
             for place, count in enumerate(
-                (sum(told["duplicates"]), sum(told["masked"]), own, sum(told["vertices"]))
+                (sum(stripe["duplicates"]), sum(stripe["masked"]), own, sum(stripe["vertices"]))
             ):
                 sums[place] += count
         return [count / max(1, sum(sums)) for count in sums]
@@ -93,8 +93,8 @@ def _runs(members: Runs) -> list[StripedRun]:
         if not one.searches or any("stripes" not in search for search in one.searches):
             continue
         at = coordinates(label)
-        told = [value for axis, value in at.items() if axis not in ("ranks", "output", "culling")]
-        runs.append(StripedRun(label, ", ".join(told) or label, at, one))
+        values = [value for axis, value in at.items() if axis not in ("ranks", "output", "culling")]
+        runs.append(StripedRun(label, ", ".join(values) or label, at, one))
     return runs
 
 
@@ -119,7 +119,7 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
             series=tuple(
                 RowSeries(
                     name=f"{count} rank{'s' if count > 1 else ''}",
-                    values=tuple(told.get(count) for told in graphs.values()),
+                    values=tuple(row.get(count) for row in graphs.values()),
                     color=place % COLORS,
                 )
                 for place, count in enumerate(counts)
@@ -131,8 +131,8 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         x=Axis(label="ranks", ticks=tuple(counts)),
         y=Axis(low=0),
         lines=tuple(
-            Line(name=output, x=tuple(counts), y=tuple(told), draw="marked", color=COLORS - 1 - place)
-            for place, (output, told) in enumerate(gains.items())
+            Line(name=output, x=tuple(counts), y=tuple(gain), draw="marked", color=COLORS - 1 - place)
+            for place, (output, gain) in enumerate(gains.items())
         ),
     )
     return figure(
@@ -144,7 +144,7 @@ def _ranks_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         {
             "ranks": counts,
             **{
-                output: {graph: [told.get(count) for count in counts] for graph, told in graphs.items()}
+                output: {graph: [row.get(count) for count in counts] for graph, row in graphs.items()}
                 for output, graphs in found.items()
             },
             "gains": gains,
@@ -159,9 +159,7 @@ def _gains(graphs: Mapping[str, Mapping[int, float]], counts: Sequence[int]) -> 
     """The harmonic mean over graphs of each rate over that of the fewest ranks."""
     gains: list[float | None] = []
     for count in counts:
-        ratios = [
-            told[count] / told[counts[0]] for told in graphs.values() if count in told and counts[0] in told
-        ]
+        ratios = [row[count] / row[counts[0]] for row in graphs.values() if count in row and counts[0] in row]
         gains.append(harmonic_mean(ratios) if ratios else None)
     return gains
 
@@ -217,7 +215,7 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
     for run in runs:
         if run.ranks == most:
             shown.setdefault(_name(run), run)
-    if not 1 <= len(shown) <= MOST_BARS:
+    if not 1 <= len(shown) <= MAX_BARS:
         return None
     shares = {name: run.ends for name, run in shown.items()}
 
@@ -226,7 +224,7 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         names=tuple(shares),
         axis=Axis(label="% of the neighbours that were gathered", low=0),
         series=tuple(
-            RowSeries(name=end, values=tuple(100 * told[place] for told in shares.values()), color=place)
+            RowSeries(name=end, values=tuple(100 * share[place] for share in shares.values()), color=place)
             for place, end in enumerate(ENDS)
         ),
         stacked=True,
@@ -236,7 +234,7 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
         f"Over {most} rank{'s' if most > 1 else ''}: neighbours dropped as local duplicates or by "
         "the bitmask, those of the rank itself, and those that it sends.",
         [panel],
-        {name: dict(zip(ENDS, told, strict=True)) for name, told in shares.items()},
+        {name: dict(zip(ENDS, share, strict=True)) for name, share in shares.items()},
         alt=f"Neighbours kept and dropped of {len(shares)} runs",
     )
 
@@ -244,7 +242,7 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
 def _table(runs: Sequence[StripedRun]) -> Made:
     rows: list[list[Any]] = []
     for run in runs:
-        told = run.stripes
+        stripes = run.stripes
         reached = sum(search["reached"] for search in run.one.searches)
         rows.append(
             [
@@ -252,12 +250,12 @@ def _table(runs: Sequence[StripedRun]) -> Made:
                 run.ranks,
                 run.output,
                 run.culling,
-                mean(sum(one["arcs"]) for one in told),
+                mean(sum(one["arcs"]) for one in stripes),
                 *(100 * share for share in run.ends[:2]),
-                sum(sum(one["vertices"]) for one in told) / max(1, reached),
-                mean(sum(one["bytes"]) for one in told),
-                mean(max(one["computation"]) for one in told),
-                mean(min(one["communication"]) for one in told),
+                sum(sum(one["vertices"]) for one in stripes) / max(1, reached),
+                mean(sum(one["bytes"]) for one in stripes),
+                mean(max(one["computation"]) for one in stripes),
+                mean(min(one["communication"]) for one in stripes),
                 mean(search["milliseconds"] for search in run.one.searches),
                 run.rate,
             ]

@@ -160,7 +160,7 @@ def _volume_row(label: str, one: Measurement, split: Split) -> list[Any]:
     ranks = split.ranks
     groups = int(one.asked.get("tuning", {}).get("groups", 0))
     levels = mean(mask_levels(search) for search in one.searches)
-    told = delegate_volume(
+    volume = delegate_volume(
         delegates=split.division.delegates,
         nn_arcs=split.division.nn,
         ranks=ranks,
@@ -176,16 +176,16 @@ def _volume_row(label: str, one: Measurement, split: Split) -> list[Any]:
         ranks,
         groups or None,
         levels,
-        told.masks,
+        volume.masks,
         masks,
-        told.vertices,
+        volume.vertices,
         vertices,
-        told.total,
+        volume.total,
         masks + vertices,
         volume_1d(visited=mean(search["reached"] for search in one.searches), ranks=ranks),
         flat,
         " x ".join(map(str, grid_of(ranks))),
-        flat / told.total if told.total else None,
+        flat / volume.total if volume.total else None,
     ]
 
 
@@ -201,16 +201,16 @@ def paper_mean_sections(runs: Runs, members: Sequence[tuple[str, Any]] = ()) -> 
     lists = [(label, one) for label, one in members if type(one).__name__ == "EdgeList"]
     generated = {one.label: one.value("generated") for one in experiments([*runs, *lists])}
     if all(rate is None for rate in generated.values()):
-        told = "is not known here, as no edge list is among the inputs of this report"
+        rate_text = "is not known here, as no edge list is among the inputs of this report"
     else:
-        told = "is the first of the two rates"
+        rate_text = "is the first of the two rates"
     return [
         table(
             "Geometric means as the paper takes them",
             f"Pan, Pearce, Owens (IPDPS 2018, section VI-A3) search from {SOURCES} random sources and "
             "leave out searches of one level. They report the geometric mean of times or rates. "
             "Here sources are drawn among vertices with arcs, and the number of levels is the "
-            f"largest distance. The paper's rate counts the edges of the generator's list; it {told}. "
+            f"largest distance. The paper's rate counts the edges of the generator's list; it {rate_text}. "
             "The other rate counts each distinct undirected edge of the searched component once.",
             "run | searches | with more than one level | geometric mean, ms | geometric mean, "
             f"{GENERATED_RATE} | geometric mean, {EDGE_RATE}",

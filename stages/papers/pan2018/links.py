@@ -98,8 +98,8 @@ class LinksAnswer:
     """Seconds that each transport took to connect, and to measure."""
 
 
-def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
-    """Measure every transport at hand as one rank of a gang.
+def measure_as_rank(rank_group: RankContext, task: LinksTask) -> LinksAnswer:
+    """Measure every transport at hand as one rank of a rank group.
 
     Raises `RankGroupBroken` when GPUs waited for each other in vain.
     """
@@ -113,14 +113,14 @@ def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
     spent: dict[str, tuple[float, float]] = {}
     for name in asked.transports or TRANSPORTS:
         began = time.perf_counter()
-        link, problem = _connected(gang, task, name)
+        link, problem = _connected(rank_group, task, name)
         connected = time.perf_counter()
         if link is None:
             missing[name] = problem
             continue
         try:
             points += measure(
-                gang,
+                rank_group,
                 link,
                 _sizes(asked, name),
                 repeats=asked.repeats,
@@ -130,7 +130,7 @@ def measure_as_rank(gang: RankContext, task: LinksTask) -> LinksAnswer:
             link.close()
         except RuntimeError as error:
             if "did not bring" not in str(error):
-                raise RankGroupBroken(f"rank {gang.rank}: {error}") from error
+                raise RankGroupBroken(f"rank {rank_group.rank}: {error}") from error
             wrong = wrong or str(error)
         spent[name] = (connected - began, time.perf_counter() - connected)
     return LinksAnswer(tuple(points), missing, wrong, socket.gethostname(), os.getpid(), spent)
@@ -149,13 +149,13 @@ def _sizes(asked: LinksParameters, name: str) -> tuple[int, ...]:
     return first, *(size for size in others if name != "wire" or size <= asked.wire_largest)
 
 
-def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | None, str]:
+def _connected(rank_group: RankContext, task: LinksTask, name: str) -> tuple[Link | None, str]:
     """Connect over a transport, or say why that cannot be; alike on all ranks."""
     from gravel.kernels.probes.links.wire import WireLink
 
     asked = task.parameters
     if name == "wire":
-        return WireLink(gang, total=_total(asked, name)), ""
+        return WireLink(rank_group, total=_total(asked, name)), ""
     if task.backend != "cuda":
         return None, "the run has no GPUs"
     largest = -(-int(asked.largest) // 8) * 8
@@ -163,22 +163,22 @@ def _connected(gang: RankContext, task: LinksTask, name: str) -> tuple[Link | No
     if name == "peer":
         from gravel.kernels.probes.links import peer
 
-        problem = peer.why_no_peers(gang)
+        problem = peer.why_no_peers(rank_group)
         if problem is not None:
             return None, problem
-        link = peer.PeerLink(gang, largest=largest)
+        link = peer.PeerLink(rank_group, largest=largest)
         return link, ""
     from gravel.kernels.probes.links import nccl
 
-    problem = nccl.why_not(gang)
+    problem = nccl.why_not(rank_group)
     if problem is not None:
         return None, problem
-    link = nccl.NcclLink(gang, largest=largest, total=int(asked.total))
+    link = nccl.NcclLink(rank_group, largest=largest, total=int(asked.total))
     return link, ""
 
 
 def measure_links(context: Context, parameters: LinksParameters) -> Links:
-    """Make the artifact from what the ranks of a gang found."""
+    """Make the artifact from what the ranks of a rank group found."""
     from gravel.stages.artifacts import Links
     from gravel.stages.traversal.strategy import machine_name
 
@@ -208,9 +208,9 @@ def measure_links(context: Context, parameters: LinksParameters) -> Links:
             (point.transport, point.pattern),
             {"transport": point.transport, "pattern": point.pattern, "points": []},
         )
-        told = dataclasses.asdict(point)
+        fields = dataclasses.asdict(point)
         curve["points"].append(
-            {name: value for name, value in told.items() if name not in ("transport", "pattern")}
+            {name: value for name, value in fields.items() if name not in ("transport", "pattern")}
         )
     return Links(
         ranks=parameters.ranks,

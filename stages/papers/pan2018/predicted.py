@@ -40,18 +40,18 @@ def machine_of(one: Measurement) -> Machine:
     return H200_NCCL if transport_of(one) == "nccl" else H200_PEER
 
 
-def told(one: Measurement) -> bool:
+def has_rank_records(one: Measurement) -> bool:
     """Tell whether its searches say what their levels went to; not all of one rank alone do."""
     return all("ranks" in search for search in one.searches)
 
 
 def computed(one: Measurement) -> float:
-    """Give the milliseconds of local computation; those of the whole search where nothing else is told.
+    """Give the milliseconds of local computation; those of the whole search where no parts are recorded.
 
-    On GPUs labels are local work that is told with the reduction, and one rank alone does nothing else.
+    On GPUs labels are local work that is recorded with the reduction, and one rank alone does nothing else.
     """
     whole = float(median(search["milliseconds"] for search in one.searches))
-    if not told(one) or (one.backend == "cuda" and ranks_of(one) == 1):
+    if not has_rank_records(one) or (one.backend == "cuda" and ranks_of(one) == 1):
         return whole
     parts = spent(one)
     labels = parts["reduce"] if one.backend == "cuda" and transport_of(one) != "nccl" else 0.0
@@ -69,7 +69,7 @@ def searching_of(one: Measurement, symmetric: bool) -> Searching:
     from gravel.kernels.partition.model import Searching
 
     tuning = one.asked.get("tuning", {})
-    masks = [search["ranks"]["mask_bytes"] if told(one) else [] for search in one.searches]
+    masks = [search["ranks"]["mask_bytes"] if has_rank_records(one) else [] for search in one.searches]
     return Searching(
         levels=mean(search["depth"] + 1 for search in one.searches),
         mask_levels=mean(sum(1 for count in each if count) for each in masks),
@@ -87,7 +87,7 @@ def compare(runs: Runs, links: Sequence[tuple[str, Links]] = ()) -> list[Compare
     groups: dict[tuple[str, bool], list[tuple[str, Split, Measurement]]] = {}
     for label, one in runs:
         split = split_of(label, one) if "partition" in one.graph and one.searches else None
-        if split is not None and (told(one) or split.ranks == 1) and computed(one) > 0:
+        if split is not None and (has_rank_records(one) or split.ranks == 1) and computed(one) > 0:
             groups.setdefault((one.backend, transport_of(one) == "nccl"), []).append((label, split, one))
     if not groups:
         return []  # the import that follows brings Numba
@@ -140,9 +140,9 @@ def _table(found: Sequence[Compared], links: bool) -> Made:
                 whole,
                 1e3 * predicted.seconds if whole else None,
                 1e3 * predicted.seconds / whole if whole else None,
-                sent(each.one, "mask_bytes") if told(each.one) else None,
+                sent(each.one, "mask_bytes") if has_rank_records(each.one) else None,
                 predicted.mask_bytes,
-                sent(each.one, "vertex_bytes") if told(each.one) else None,
+                sent(each.one, "vertex_bytes") if has_rank_records(each.one) else None,
                 predicted.vertex_bytes,
             ]
         )

@@ -78,7 +78,7 @@ class Table(Parameters):
     ours: Match = Field(default_factory=dict)
     """Which experiments are gravel's own way, of all rows that have columns."""
     baseline: str | None = None
-    """The column that the best one is told against, in a table where that is a column of its own."""
+    """The column that the best one is compared to, in a table where that is a column of its own."""
     rows: Annotated[tuple[Row, ...], Field(min_length=1)]
     """The printed values."""
 

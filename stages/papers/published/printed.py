@@ -1,7 +1,7 @@
 """Tables with the rows and columns that a paper prints: its value, its way measured here, and gravel's own.
 
-A line is a row of the paper on one graph with its rows in one place. What was left out because it needs a GPU
-is said in its cell, and nothing stands in for it.
+A line is a row of the paper on one graph with its rows in one place. A cell
+says what was left out because it needs a GPU; nothing stands in for it.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _best(printed: Table, cells: Cells, name: str) -> list[str | None]:
     """
     if printed.baseline is None:
         return []
-    told: list[str | None] = []
+    texts: list[str | None] = []
     for which in (PAPER, HERE, OURS):
         values = {
             column: value
@@ -175,12 +175,12 @@ def _best(printed: Table, cells: Cells, name: str) -> list[str | None]:
         }
         first = values.pop(printed.baseline, None)
         if not values or not first:
-            told.append(None)
+            texts.append(None)
             continue
         other = min(values, key=values.__getitem__)
         best = other if values[other] < first else printed.baseline
-        told.append(f"{best} ({100 * (values[other] / first - 1):+.0f} %)")
-    return told
+        texts.append(f"{best} ({100 * (values[other] / first - 1):+.0f} %)")
+    return texts
 
 
 def _verdict(checked: set[str | None]) -> str | None:
@@ -231,9 +231,9 @@ def _ratios(printed: Table, rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     if not ratios:
         return ()
     least, most = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
-    told = least if min(ratios) == max(ratios) else f"{least} to {most}"
+    span = least if min(ratios) == max(ratios) else f"{least} to {most}"
     others = "" if all(row[4] == "the paper's size" for row in rows) else ", on other graphs"
-    return (f"{told} times the values of {printed.paper}, {printed.table}{others}.",)
+    return (f"{span} times the values of {printed.paper}, {printed.table}{others}.",)
 
 
 def _row(row: Row, printed: Table, one: Experiment) -> list[Any]:

@@ -52,9 +52,9 @@ def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) ->
     machines = sorted({one.hardware for _, one in findings.members if hasattr(one, "hardware")})
     if machines:
         facts.append(["machine", "; ".join(machines)])
-    told = [*beside_runs(measured, findings.repeated, sections), *_compared(sections)]
-    if told:
-        facts.append(["compared", " ".join(told)])
+    sentences = [*beside_runs(measured, findings.repeated, sections), *_compared(sections)]
+    if sentences:
+        facts.append(["compared", " ".join(sentences)])
     elif len(measured) == 1:
         facts.append(["compared", "Nothing: one way of searching was measured."])
     if any(in_turns(one) for _, one in measured):
@@ -72,9 +72,9 @@ def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) ->
 
 def _compared(sections: Sequence[Mapping[str, Any]]) -> list[str]:
     """List what sections have to say of how what was measured compares, the first of many."""
-    told = [sentence for each in sections for sentence in each["place"].get("compared", ())]
-    more = len(told) - MAX_NAMED
-    return [*told[:MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]
+    sentences = [sentence for each in sections for sentence in each["place"].get("compared", ())]
+    more = len(sentences) - MAX_NAMED
+    return [*sentences[:MAX_NAMED], *([f"And {more} more."] if more > 0 else [])]
 
 
 def _ending(verdict: str, subject: str) -> str:
@@ -99,11 +99,11 @@ def _not_run(reasons: Mapping[str, str]) -> str:
         word = "strategies" if len(names) > 1 else "strategy"
         reason = f"needs a GPU: no CPU code of {word} {', '.join(names[:MAX_REASONS])}{rest}"
         several[reason] = sum(without_code.values())
-    told = [
+    texts = [
         f"{count(number, 'stage run')}: {reason}" for reason, number in list(several.items())[:MAX_REASONS]
     ]
     more = len(several) - MAX_REASONS
-    return "; ".join([*told, *([f"and {count(more, 'other reason')}"] if more > 0 else [])]) + "."
+    return "; ".join([*texts, *([f"and {count(more, 'other reason')}"] if more > 0 else [])]) + "."
 
 
 PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"

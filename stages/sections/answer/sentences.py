@@ -122,9 +122,9 @@ def _scaled(section: Mapping[str, Any]) -> str:
     ends = sorted(100 * each["efficiency"][-1] for each in series)
     times = [(each["median_milliseconds"][0], each["median_milliseconds"][-1]) for each in series]
     first, last = min(each[unit][0] for each in series), max(each[unit][-1] for each in series)
-    told = f"{times[0][0]:.3g} ms with {first}, {times[0][1]:.3g} ms with {last}" if len(series) == 1 else ""
+    text = f"{times[0][0]:.3g} ms with {first}, {times[0][1]:.3g} ms with {last}" if len(series) == 1 else ""
     return f"{kind} scaling over {first} to {last} {unit}: {span(ends)} % of the ideal at {last}" + (
-        f" (median {told})" if told else f" in {len(series)} ways"
+        f" (median {text})" if text else f" in {len(series)} ways"
     )
 
 
@@ -143,15 +143,15 @@ def asked(measured: Measured, repeated: Mapping[str, Sequence[float]]) -> str:
             if value not in axes.setdefault(axis, []):
                 axes[axis].append(value)
     varied = [f"{axis} ({_listed(each)})" for axis, each in axes.items() if len(each) > 1]
-    told = [", ".join(fixed)] if fixed else []
+    parts = [", ".join(fixed)] if fixed else []
     if varied:
-        told.append(f"varied: {', '.join(varied)}")
+        parts.append(f"varied: {', '.join(varied)}")
     if first.graph and len({one.graph.get("digest") for _, one in measured}) == 1:
-        told.insert(0, _graph_text(first.graph["vertices"], first.graph["arcs"]))
+        parts.insert(0, _graph_text(first.graph["vertices"], first.graph["arcs"]))
     if repeated:
         counts = sorted({len(each) for each in repeated.values()})
-        told.append(f"each repeated {counts[-1]} times")
-    text = "; ".join(told)
+        parts.append(f"each repeated {counts[-1]} times")
+    text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -216,8 +216,8 @@ def _output(like: Sequence[Member]) -> str:
 def _place(study: Study, like: Sequence[Member], groups: Sequence[tuple[Study, Any]]) -> str:
     output = _output(like)
     same = sum(each is study for each, _ in groups) > 1
-    told = [study.graph] if len({id(each) for each, _ in groups}) > 1 else []
-    return ", ".join([*told, *([output] if same else [])]) or study.graph
+    parts = [study.graph] if len({id(each) for each, _ in groups}) > 1 else []
+    return ", ".join([*parts, *([output] if same else [])]) or study.graph
 
 
 def standing_text(study: Study, like: Sequence[Member]) -> str:
@@ -263,10 +263,10 @@ def _counted(groups: Sequence[tuple[Study, Sequence[Member]]]) -> list[str]:
     if not leads:
         return [f"On {len(groups)} graphs: not ranked, each measured once or by the same code."]
     ordered = sorted(leads.items(), key=lambda item: (-sum(item[1]), -item[1][0]))
-    told = [
+    parts = [
         f"{name} fastest on {best}" + (f", tied on {tied}" if tied else "")
         for name, (best, tied) in ordered[:MAX_NAMED]
     ]
     more = f"; {len(ordered) - MAX_NAMED} others on fewer" if len(ordered) > MAX_NAMED else ""
     graphs = len({id(study) for study, _ in groups}) == len(groups)
-    return [f"Of {len(groups)} {'graphs' if graphs else 'groups that compare'}: {'; '.join(told)}{more}."]
+    return [f"Of {len(groups)} {'graphs' if graphs else 'groups that compare'}: {'; '.join(parts)}{more}."]

@@ -46,9 +46,9 @@ class Split:
         """Its delegates and arcs by class."""
         from gravel.kernels.partition.census import Division
 
-        told = self.statistics
-        mixed = told["nd_arcs"] + told["dn_arcs"]
-        return Division(self.threshold, told["delegates"], told["nn_arcs"], mixed, told["dd_arcs"])
+        counts = self.statistics
+        mixed = counts["nd_arcs"] + counts["dn_arcs"]
+        return Division(self.threshold, counts["delegates"], counts["nn_arcs"], mixed, counts["dd_arcs"])
 
     @property
     def key(self) -> tuple[Any, ...]:

@@ -41,11 +41,11 @@ def spent(one: Measurement, parts: Iterable[str] = PARTS) -> dict[str, float]:
 
 def levels_of(search: Mapping[str, Any], name: str) -> list[float]:
     """Give milliseconds of a part in each level; all exchange was remote where it was not told apart."""
-    told = search["ranks"]
-    if name in told:
-        values: list[float] = told[name]
+    record = search["ranks"]
+    if name in record:
+        values: list[float] = record[name]
         return values
-    return told["exchange"] if name == "remote_exchange" else [0.0] * len(told["exchange"])
+    return record["exchange"] if name == "remote_exchange" else [0.0] * len(record["exchange"])
 
 
 def parts_of(runs: Runs) -> dict[str, str]:
@@ -93,7 +93,7 @@ def _table(runs: Runs) -> Made:
     names = parts_of(runs)
     for label, one in runs:
         parts = spent(one, names)
-        told = [search["ranks"] for search in one.searches]
+        records = [search["ranks"] for search in one.searches]
         rows.append(
             [
                 label,
@@ -105,9 +105,9 @@ def _table(runs: Runs) -> Made:
                 *parts.values(),
                 sent(one, "mask_bytes"),
                 sent(one, "vertex_bytes"),
-                mean(each["answer_bytes"] for each in told),
-                mean(len(each["visit"]) for each in told),
-                mean(sum(1 for ways in each["backward"] if ways) for each in told),
+                mean(each["answer_bytes"] for each in records),
+                mean(len(each["visit"]) for each in records),
+                mean(sum(1 for ways in each["backward"] if ways) for each in records),
             ]
         )
     return table(
@@ -195,19 +195,19 @@ def typical_search(one: Measurement) -> Mapping[str, Any]:
 
 def _levels(runs: Runs) -> Made:
     names = run_names([label for label, _ in runs])
-    told = [typical_search(one)["ranks"] for _, one in runs]
+    records = [typical_search(one)["ranks"] for _, one in runs]
     return figure(
         "Levels of searches over ranks",
         "The search with the median time, level by level"
         + (
             "; shaded where any rank visited backward."
-            if any(any(each["backward"]) for each in told)
+            if any(any(each["backward"]) for each in records)
             else "."
         ),
-        [_panel(name, each) for name, each in zip(names, told, strict=True)],
+        [_panel(name, each) for name, each in zip(names, records, strict=True)],
         {
             name: {part: thinned(each[part])[1] for part in (*PARTS, "mask_bytes", "vertex_bytes")}
-            for name, each in zip(names, told, strict=True)
+            for name, each in zip(names, records, strict=True)
         },
         alt=f"Computation, reduction and exchange in every level of {len(runs)} searches",
     )
@@ -217,10 +217,10 @@ def _long(runs: Runs) -> dict[str, Any] | None:
     names = run_names([label for label, _ in runs])
     titles = {**{f"{title}, ms": name for name, title in PARTS.items()}, "normal vertices": "normal"}
     titles |= {"delegates": "delegates", "bytes of vertices sent": "vertex_bytes"}
-    told = [typical_search(one)["ranks"] for _, one in runs]
+    records = [typical_search(one)["ranks"] for _, one in runs]
     searches = {
         name: {title: each[part] for title, part in titles.items() if part in each}
-        for name, each in zip(names, told, strict=True)
+        for name, each in zip(names, records, strict=True)
     }
     return level_table("Levels of long searches over ranks", searches)
 

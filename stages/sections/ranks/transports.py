@@ -12,7 +12,7 @@ from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
 from gravel.stages.sections.section import Made, Runs, Section, table
 
 MAX_LEVELS = 60
-"""Levels of a search that are told; deeper ones are left out."""
+"""Levels of a search that are shown; deeper ones are left out."""
 
 
 def transport_of(one: Measurement) -> str | None:
@@ -42,11 +42,11 @@ def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> Made:
     source = typical_search(first)["source"]
     searches = {name: _of_source(one, source) for name, one in found.items()}
     levels = min(MAX_LEVELS, *(len(search["ranks"]["visit"]) for search in searches.values()))
-    told = next(iter(searches.values()))["ranks"]
+    record = next(iter(searches.values()))["ranks"]
     rows = [
         [
             level,
-            told["normal"][level] + told["delegates"][level],
+            record["normal"][level] + record["delegates"][level],
             *(search["ranks"][part][level] for search in searches.values() for part in PARTS),
         ]
         for level in range(levels)

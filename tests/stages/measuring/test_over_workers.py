@@ -22,7 +22,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.measuring import over_workers, searcher
 from gravel.stages.measuring.parameters import CentralityParameters
-from gravel.stages.measuring.spreading import MOST_WORKERS
+from gravel.stages.measuring.spreading import MAX_WORKERS
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.stage import Extent, Machine
 from tests.stages.ranks.test_searches import GangContext, graph_of
@@ -245,8 +245,8 @@ def test_several_gpus_are_taken_where_they_pay() -> None:
         need = STAGE.estimate(CentralityParameters(**more), {"input": (extent,)}, machine)
         return need.gang, need.gang_least
 
-    assert planned(24, measure="closeness") == (MOST_WORKERS, 2)
-    assert planned(24, measure="betweenness", sources={"random": 1 << 17}) == (MOST_WORKERS, 2)
+    assert planned(24, measure="closeness") == (MAX_WORKERS, 2)
+    assert planned(24, measure="betweenness", sources={"random": 1 << 17}) == (MAX_WORKERS, 2)
     assert planned(14, measure="closeness") == (0, 0)
     assert planned(24, measure="eccentricity") == (0, 0)
     assert planned(24, measure="closeness", workers=1) == (0, 0)

@@ -65,7 +65,7 @@ def test_results_stand_by_their_rank_and_details_by_that_of_their_section():
 
 def test_what_another_says_is_data_and_what_it_sums_up_a_detail():
     whole = table("whole", "", ["x"], [], result=1, name="whole")
-    same = table("same", "", ["x"], [], result=2, told_by=("whole",))
+    same = table("same", "", ["x"], [], result=2, covered_by=("whole",))
     more = table("more", "", ["x"], [], result=3, summed_up_by=("whole",))
     assert parts(same, more) == [("same", "results"), ("more", "results")]
     assert parts(same, more, whole) == [("whole", "results"), ("more", "details"), ("same", "data")]

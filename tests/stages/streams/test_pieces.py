@@ -37,7 +37,7 @@ def in_pieces(path: str, piece: int, *, before: int = 0, holds_back: bool = Fals
                 found.append(each.tobytes())
                 pieces.release(each)
         stream.finish()
-        return found, lines.held_back
+        return found, lines.last_line
 
 
 def whole(data: bytes, *, before: int = 0, holds_back: bool = False) -> tuple[bytes, bytes | None]:
@@ -104,7 +104,7 @@ def test_what_was_held_back_comes_once(tmp_path: Path) -> None:
                     found += each.tobytes()
                     pieces.release(each)
             assert found == expected
-            lines.take_held_back()
+            lines.take_last_line()
 
 
 def test_several_reads_fill_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
