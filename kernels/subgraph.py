@@ -58,7 +58,7 @@ def induced(
     if side_of(rows) == "cuda":
         from gravel.kernels.subgraph_cuda import induced_on_device
 
-        return induced_on_device(rows, at, is_sorted=permutation is None, weights=weights)
+        return InducedRows(*induced_on_device(rows, at, is_sorted=permutation is None, weights=weights))
     return _on_host(rows, at.astype(numpy.int64, copy=False), permutation is None, weights)
 
 

@@ -10,7 +10,6 @@ from gravel.kernels.arrays import index_bits, index_dtype
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.layouts import EncodedRows, device_rows
-from gravel.kernels.subgraph import InducedRows
 
 SOURCE = "kernels/subgraph.cu"
 WARP = 32
@@ -19,8 +18,10 @@ MAX_CHOSEN = 1 << 32
 """Vertices of a subgraph at most, so that row and column of an arc are one key to sort."""
 
 
-def induced_on_device(rows: EncodedRows, at: Any, *, is_sorted: bool, weights: Any) -> InducedRows:
-    """Take the rows at these places; see `gravel.kernels.subgraph.induced`. Arrays of the result are CuPy's.
+def induced_on_device(
+    rows: EncodedRows, at: Any, *, is_sorted: bool, weights: Any
+) -> tuple[Any, Any, Any, int]:
+    """Take the rows at these places; returns CuPy arrays, as `gravel.kernels.subgraph.InducedRows` has them.
 
     `is_sorted` says that the places ascend with their vertices. Raises ValueError for `MAX_CHOSEN` or more.
     """
@@ -45,7 +46,7 @@ def induced_on_device(rows: EncodedRows, at: Any, *, is_sorted: bool, weights: A
     del number
     if not is_sorted:
         columns, kept = _sorted(offsets, columns, kept)
-    return InducedRows(offsets, columns.astype(index_dtype(count), copy=False), kept, int(loops[0]))
+    return offsets, columns.astype(index_dtype(count), copy=False), kept, int(loops[0])
 
 
 def _starts(rows: EncodedRows) -> Any:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 
 from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.pipeline.plan.vertex_ids import NAMING
 from gravel.pipeline.scheduler.node import BUSY, DONE, ENDED, KNOWN, WAITING, WANTED, Node
 from gravel.pipeline.scheduler.ready_queue import ReadyQueue
 
@@ -59,7 +60,7 @@ class Nodes:
             source.open += node.state not in ENDED
         for each in watched:
             each.is_watched_by(node)
-            if each not in node.sources and "VertexIds" in each.run.stage.outputs:
+            if each not in node.sources and not NAMING.isdisjoint(each.run.stage.outputs):
                 self.ask(node, each)
         self.visits += len(node.sources)
 

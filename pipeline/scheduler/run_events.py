@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.builder import MEASURED
 from gravel.pipeline.plan.status import History
+from gravel.pipeline.plan.vertex_ids import ids_through, planned_ids
 from gravel.pipeline.progress.events import Display, Event, QuietDisplay
 from gravel.pipeline.progress.rates import Pace
 from gravel.pipeline.records.profile import Spans
@@ -337,20 +338,18 @@ def _file_ids(
     ids: Mapping[str, tuple[str, ...]],
     open_artifact: Callable[[str], Any],
 ) -> list[int | str] | None:
-    for run in plan.lineage(key):
-        if "VertexIds" not in run.stage.outputs or run.key not in ids:
-            continue
-        name = ids[run.key][run.stage.outputs.index("VertexIds")]
-        try:
-            artifact: Any = open_artifact(name)
-            if artifact.text is not None:
-                return [_text_of(artifact, vertex) for vertex in vertices]
-            if artifact.ids is None:
-                return [int(artifact.first) + vertex for vertex in vertices]
-            return [int(artifact.ids[vertex : vertex + 1][0]) for vertex in vertices]
-        except Exception:  # the names are a help; that they cannot be read must not hide the failure
-            return None
-    return None
+    outputs = planned_ids(plan, *plan.runs[key].upstream)
+    if not outputs or any(run not in ids for run, _ in outputs):
+        return None
+    try:
+        artifact = ids_through([open_artifact(ids[run][place]) for run, place in outputs])
+        if artifact.text is not None:
+            return [_text_of(artifact, vertex) for vertex in vertices]
+        if artifact.ids is None:
+            return [int(artifact.first) + vertex for vertex in vertices]
+        return [int(artifact.ids[vertex : vertex + 1][0]) for vertex in vertices]
+    except Exception:  # the names are a help; that they cannot be read must not hide the failure
+        return None
 
 
 def _text_of(artifact: Any, vertex: int) -> str:
