@@ -99,7 +99,7 @@ CASES: dict[str, Case] = {
     "reorder sparse": Case("reorder", {"method": "degree"}, {"input": "sparse"}, gpu=True),
     **{f"compress {codec}": Case("compress", {"codec": codec}, GRAPH, gpu=True) for codec in CODECS},
     "compress sparse": Case("compress", {}, {"input": "sparse"}, gpu=True),
-    "subgraph core": Case("subgraph", {"core": 0}, GRAPH),
+    "subgraph core": Case("subgraph", {"core": 0}, {"input": "sparse"}),
     "subgraph weighted": Case("subgraph", {"core": 0}, {"input": "weighted"}),
     "subgraph hops": Case("subgraph", {"hops": 100}, {"input": "graph", "within": "bfs"}),
     "subgraph ordered": Case("subgraph", {"hops": 100}, {"input": "reorder degree", "within": "bfs"}),
