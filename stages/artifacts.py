@@ -79,6 +79,18 @@ class Graph(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Subset(Artifact):
+    """The vertices of a subgraph: its vertex i is vertex `vertices[i]` of the graph that it was taken out of.
+
+    They ascend. What is made of the subgraph is shown under the ids of these vertices.
+    """
+
+    vertices: Array  # (vertex_count,) vertex index of the parent
+    vertex_count: int
+    parent_vertex_count: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ordering(Graph):
     """A renumbered `Graph`; `permutation[old] = new` maps numbers of `symmetrize` to new ones."""
 

@@ -44,6 +44,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("verify", {}),
     *(("reorder", {"method": method}) for method in ("original", "degree", "rcm")),
     *(("partition", {"scheme": scheme}) for scheme in ("delegates", "striped")),
+    ("subgraph", {"core": 2}),
     *(("compress", {"codec": codec}) for codec in ("csr", "varint", "blocks", "elias_fano", "auto")),
 ]
 
@@ -75,6 +76,14 @@ def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, A
         assert compiler_options(text, macros)
         for name, value in macros.items():
             assert value in declared_variants(text)[name]
+
+
+@pytest.mark.parametrize(("codec", "layout"), [("varint", "varint"), ("csr", "csr"), ("auto", None)])
+def test_subgraphs_read_the_layout_of_the_graph(codec: str, layout: str | None) -> None:
+    stages = all_stages()
+    packed = stages["compress"].parameters(codec=codec)
+    found = kernels_ahead("subgraph", stages["subgraph"].parameters(core=1), [("compress", packed)])
+    assert [macros["LAYOUT"] for _, macros in found] == ([] if layout is None else [layout])
 
 
 @pytest.mark.parametrize("output", ["both", "distance"])
