@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.layouts.layout import side_of
+from gravel.kernels.layouts.layout import is_read_in_parts, side_of
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -57,7 +57,7 @@ class Walk:
     """What a random surfer does; `teleport`, `leak` and `start` are probabilities of all vertices, NumPy's.
 
     From a vertex with arcs the surfer follows one with probability `damping`, else jumps to a vertex by
-    `teleport`. From a dangling vertex, one without arcs, the jump is by `leak` where an arc would be followed.
+    `teleport`. A dangling vertex has no arcs: there the surfer jumps by `leak` instead of following one.
     Arrays of length 1 stand for the same value at every vertex.
     """
 
@@ -120,12 +120,14 @@ def pagerank(
     teleport = _shares("personalization", personalization, n)
     leak = teleport if dangling is None else _shares("dangling", dangling, n)
     walk = Walk(damping, teleport, leak, _shares("start", start, n))
-    prepare: Any
+    there: Any
+    if is_read_in_parts(rows):
+        raise ValueError("PageRank on a GPU reads rows in its memory, and these are in host memory")
     if side_of(rows) == "cuda":
-        from gravel.kernels.pagerank.cuda import prepare
+        from gravel.kernels.pagerank import cuda as there
     else:
-        from gravel.kernels.pagerank.cpu import prepare
-    ranks: Ranks = prepare(rows, outgoing, weights, walk)
+        from gravel.kernels.pagerank import cpu as there
+    ranks: Ranks = there.Ranks(rows, outgoing, weights, walk)
     bound, done, residual = n * tolerance, 0, numpy.inf
     at_once = max(1, UNINTERRUPTED // (n + rows.arc_count))
     started = time.perf_counter()

@@ -35,13 +35,11 @@ MOST_CHUNKS = 1 << 14
 _ONE, _TWO, _THREE, _FOUR = (numpy.uint64(each) for each in (1, 2, 3, 4))
 
 
-def prepare(rows: EncodedRows, outgoing: NDArray[Any], weights: NDArray[Any] | None, walk: Walk) -> Ranks:
-    """Make rows ready; see `gravel.kernels.pagerank.pagerank`."""
-    return Ranks(rows, outgoing, weights, walk)
-
-
 class Ranks:
-    """Ranks on the CPU, and what each vertex passes on along an arc, of this iteration and the next."""
+    """Ranks on the CPU, and what each vertex passes on along an arc, of this iteration and the next.
+
+    Arguments are those of `gravel.kernels.pagerank.pagerank`.
+    """
 
     def __init__(
         self, rows: EncodedRows, outgoing: NDArray[Any], weights: NDArray[Any] | None, walk: Walk

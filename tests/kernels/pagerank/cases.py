@@ -88,7 +88,7 @@ def cases(draw: Any, most: int = 40) -> Case:
 
 
 def skewed(vertices: int = 3000, *, directed: bool = True, weighted: bool = False) -> Case:
-    """Draw a graph with a hub of as many arcs as vertices, many dangling vertices, and rows of all lengths."""
+    """Draw a graph with a hub, many dangling vertices, and rows of all lengths."""
     random = numpy.random.default_rng(7)
     tails = random.zipf(1.5, 4 * vertices) % vertices
     heads = random.zipf(1.3, 4 * vertices) % vertices
