@@ -11,7 +11,7 @@
 #include "kernels/cuda/types.cuh"
 
 constexpr u32 MOST_WARPS = 8;
-constexpr u32 VERTICES = 1024;  // gravel.kernels.pagerank.cuda.VERTICES
+constexpr u32 VERTICES = 1024;  // gravel.kernels.pagerank.sizes.VERTICES
 
 // The sums of a block's values, in thread 0.
 __device__ __forceinline__ void add_up(double& residual, double& dangling) {

@@ -1,4 +1,4 @@
-"""PageRank on a GPU: an iteration pulls over all rows, then commits; see `columns.cu`, `encoded.cu`, `commit.cu`.
+"""PageRank on a GPU: an iteration pulls over all rows (columns.cu, encoded.cu), then commits (commit.cu).
 
 What is added up together depends on the graph alone, and no float is added by an atomic.
 """
@@ -11,6 +11,7 @@ import numpy
 
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
+from gravel.kernels.pagerank.sizes import VERTICES
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -21,20 +22,10 @@ WARP = 32
 TILE = 2048
 """Arcs of a tile, as in columns.cu."""
 
-VERTICES = 1024
-"""Vertices whose changes are added up together, as in commit.cu."""
-
 MOST_BLOCKS = 1 << 30
 
 WEIGHTS = {numpy.dtype(numpy.float32): "float", numpy.dtype(numpy.float64): "double"}
 """Weights as they are; all others become float64."""
-
-
-def device_bytes(vertices: int, arcs: int) -> int:
-    """State what the ranks of plain or encoded rows take beside these and their weights."""
-    of_vertices = 8 * 7  # ranks, shares, sums, inverse, numbers of arcs, and copies while they are made
-    # Tiles; or the units of long rows, of at least 128 arcs, and the units of each row.
-    return of_vertices * vertices + arcs // 8 + 16 * (vertices // VERTICES + 1) + 4096
 
 
 class Ranks:
@@ -90,8 +81,8 @@ class _Columns:
             if weights.dtype not in WEIGHTS:
                 weights = weights.astype(numpy.float64)
         kind = "u8" if weights is None else WEIGHTS[numpy.dtype(weights.dtype)]
-        macros = {"VERTEX": vertex_macro(columns.dtype), "WEIGHT": kind}
-        self._kernels = Kernels("kernels/pagerank/columns.cu", most=MOST_BLOCKS, **macros)
+        vertex = vertex_macro(columns.dtype)
+        self._kernels = Kernels("kernels/pagerank/columns.cu", most=MOST_BLOCKS, VERTEX=vertex, WEIGHT=kind)
         self._tiles = -(-arcs // TILE)
         firsts = cupy.minimum(cupy.arange(self._tiles + 1, dtype=numpy.int64) * TILE, max(0, arcs - 1))
         first_row = (cupy.searchsorted(offsets, firsts, side="right") - 1).astype(numpy.int64)
@@ -121,8 +112,8 @@ class _Encoded:
             raise ValueError("weighted PageRank on a GPU reads columns (gravel.kernels.layouts.decode)")
         self._held = with_units(rows)
         self._read = device_rows(self._held)
-        macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(rows.dtype)}
-        self._kernels = Kernels("kernels/pagerank/encoded.cu", **macros)
+        vertex = vertex_macro(rows.dtype)
+        self._kernels = Kernels("kernels/pagerank/encoded.cu", LAYOUT=rows.layout, VERTEX=vertex)
         self._count = rows.vertex_count
         self._units = cupy.empty(self._count, numpy.int64)
         self._kernels.run("count_units", self._count, *self._read, self._count, self._units)

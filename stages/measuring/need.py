@@ -44,12 +44,13 @@ def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
     return Extent(kind="Centrality", vertices=vertices, bytes=16 * rows), Extent(kind="Batches", bytes=0)
 
 
-def _sizes(graph: Extent) -> Sizes:
+def sizes_of_extent(graph: Extent) -> Sizes:
+    """Return the sizes of rows that are planned."""
     stream = graph.bytes - 8 * (graph.vertices + 1) if graph.kind == "CompressedGraph" else None
     return Sizes(graph.vertices, graph.arcs, stream if graph.ranks == 0 else None)
 
 
-def _made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
+def made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
     """State what rows take that are made on the host, and the stream that they are decoded from."""
     encoded = graph.kind == "CompressedGraph"
     if graph.normal_arcs is not None or graph.kind == "Partition":
@@ -59,14 +60,14 @@ def _made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
 
 
 def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
-    n, outputs, sizes = graph.vertices, _outputs(graph.vertices, sources), _sizes(graph)
+    n, outputs, sizes = graph.vertices, _outputs(graph.vertices, sources), sizes_of_extent(graph)
     width = sizes.width
     results = host_bytes(n, sources)
     if machine.backend == "cuda":
-        results += _made_on_host(graph, sizes, decoded=False)
+        results += made_on_host(graph, sizes, decoded=False)
         refusal = _too_little(parameters, least_device_bytes(n, width))
         return replace(_on_gpu(parameters, sizes, sources, machine, results, outputs), refusal=refusal)
-    made = _made_on_host(graph, sizes, decoded=True)
+    made = made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made))
     _, _, batch = widest(n, width, max(1, sources), machine.threads, limit)
     own = machine.threads * queue_bytes(n, width)
@@ -112,7 +113,7 @@ def _too_little(parameters: CentralityParameters, least: int) -> str:
 def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
     n, sources, size = graph.vertices, max(1, sources), sums_bytes(parameters, graph) // 8
     of_edges = parameters.measure == "edge_betweenness"
-    outputs, sizes = _outputs(n, 3 * size // 2 if of_edges else n), _sizes(graph)
+    outputs, sizes = _outputs(n, 3 * size // 2 if of_edges else n), sizes_of_extent(graph)
     width, rows = sizes.width, sizes.decoded
     # Rows of predecessors, and the tails of arcs that they are made of.
     back, tails = (rows, TURNING + width * graph.arcs) if graph.directed else (0, 0)
@@ -120,7 +121,7 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
     results = BETWEENNESS_COMPILED + back + 8 * n + 16 * n
     results += EDGES * size if of_edges else 24 * n
     if machine.backend == "cuda":
-        results += _made_on_host(graph, sizes, decoded=of_edges)
+        results += made_on_host(graph, sizes, decoded=of_edges)
         batch = betweenness_sizes.device_bytes(
             n, graph.arcs, width, sources, size, symmetric=not graph.directed
         )
@@ -128,7 +129,7 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
         refusal = _too_little(parameters, betweenness_sizes.block_bytes(n, width) + 8 * size)
         device = max(rows + back + min(batch, limit), rows + sizes.encoded)
         return Need(results + tails, device, outputs, refusal=refusal)
-    made = _made_on_host(graph, sizes, decoded=True)
+    made = made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made - back))
     each = betweenness_sizes.thread_bytes(n, width, size)
     threads = max(1, min(machine.threads, sources, (limit - 8 * size) // max(1, each)))
