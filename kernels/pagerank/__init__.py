@@ -13,16 +13,19 @@ so that equal calls have equal results to the last bit, on each of the two.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.layouts.layout import is_read_in_parts, side_of
+from gravel.kernels.pagerank.interface import Ranks, Walk
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
+
+__all__ = ["NotConverged", "PageRank", "pagerank"]
 
 Progress = Callable[[int, int], None]
 """Gets the iterations that are done, and how many there are at most."""
@@ -50,32 +53,6 @@ class NotConverged(ArithmeticError):
             f"and it must be below {bound:.3g}, the tolerance times the number of vertices"
         )
         self.iterations, self.residual = iterations, residual
-
-
-@dataclass(frozen=True)
-class Walk:
-    """What a random surfer does; `teleport`, `leak` and `start` are probabilities of all vertices, NumPy's.
-
-    From a vertex with arcs the surfer follows one with probability `damping`, else jumps to a vertex by
-    `teleport`. A dangling vertex has no arcs: there the surfer jumps by `leak` instead of following one.
-    Arrays of length 1 stand for the same value at every vertex.
-    """
-
-    damping: float = 0.85
-    teleport: NDArray[Any] = field(default_factory=lambda: numpy.ones(1))
-    leak: NDArray[Any] = field(default_factory=lambda: numpy.ones(1))
-    start: NDArray[Any] = field(default_factory=lambda: numpy.ones(1))
-
-
-class Ranks(Protocol):
-    """Rows that are ready on one side."""
-
-    def run(self, until: int, bound: float) -> tuple[int, float]:
-        """Go on to iteration `until`, or to the first whose residual is below `bound`; both are returned."""
-
-    @property
-    def rank(self) -> Any:
-        """Ranks after the last iteration."""
 
 
 def pagerank(

@@ -19,7 +19,7 @@ from gravel.kernels.threads import thread_count
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
-    from gravel.kernels.pagerank import Walk
+    from gravel.kernels.pagerank.interface import Walk
 
 _DONE = PRIVATE  # iterations
 _UNTIL = PRIVATE + 1  # the last iteration of this run
@@ -68,7 +68,7 @@ class Ranks:
         self._run(1, 0)
 
     def run(self, until: int, bound: float) -> tuple[int, float]:
-        """Go on; see `gravel.kernels.pagerank.Ranks`."""
+        """Go on; see `gravel.kernels.pagerank.interface.Ranks`."""
         self._numbers[_BOUND] = bound
         done = self._run(self._threads, until)
         return done, float(self._numbers[_RESIDUAL])

@@ -15,7 +15,7 @@ from gravel.kernels.pagerank.sizes import VERTICES
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
-    from gravel.kernels.pagerank import Walk
+    from gravel.kernels.pagerank.interface import Walk
 
 WARP = 32
 
@@ -56,7 +56,7 @@ class Ranks:
         self._done = 0
 
     def run(self, until: int, bound: float) -> tuple[int, float]:
-        """Go on; see `gravel.kernels.pagerank.Ranks`."""
+        """Go on; see `gravel.kernels.pagerank.interface.Ranks`."""
         residual = numpy.inf
         while self._done < until and not residual < bound:
             self._rows.pull(self._shares, self._sums)

@@ -1,4 +1,4 @@
-"""What PageRank reads of a stored graph: rows of predecessors, where they are pulled, and their arcs' weights.
+"""What PageRank reads of a stored graph: rows of predecessors where they are pulled, and weights.
 
 Compressed rows are decoded once where decoded ones fit: an iteration that decodes takes 5 to 11 times as long
 (Kronecker 16 on a CPU). Otherwise rows of an undirected graph without weights are pulled as they are stored.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.arrays import on_host
 from gravel.kernels.layouts.layout import EncodedRows, columns_as_rows
 from gravel.stages.artifacts import CompressedGraph, Graph
-from gravel.stages.measuring.rows import sizes_of
+from gravel.stages.measuring.rows import made_on_host, sizes_of, sizes_of_extent
 from gravel.stages.sizes import Extent, Need
 from gravel.stages.turning import COMPILED as TURNING
 from gravel.stages.turning import turned_extent, turned_on_host, turning_bytes
@@ -129,13 +129,13 @@ def decodes(vertices: int, sizes: Any, machine: Machine) -> bool:
 def flow_need(stored: Extent, direction: str, machine: Machine, *, weighted: bool) -> Need:
     """State what ranks take with the rows that they are pulled over."""
     from gravel.kernels.pagerank.sizes import device_bytes
-    from gravel.stages.measuring.need import made_on_host, sizes_of_extent
 
     read = replace(stored, weighted=weighted)
     graph = turned_extent(read, direction)
     n, m, sizes = graph.vertices, graph.arcs, sizes_of_extent(read)
     lengths = 8 * m if weighted else 0
-    outputs = Extent(kind="Centrality", vertices=n, bytes=16 * n), Extent(kind="Batches", bytes=0)
+    ranks = Extent(kind="Centrality", vertices=n, bytes=8 * n, direction=direction, weighted=weighted)
+    outputs = ranks, Extent(kind="Batches", bytes=0)
     encoded = read.kind == "CompressedGraph" and not (weighted or read.directed)
     decoded = not encoded or sizes.stream is None or decodes(n, sizes, machine)
     on_gpu = machine.backend == "cuda"

@@ -7,9 +7,10 @@ from dataclasses import replace
 from gravel.kernels.betweenness import sizes as betweenness_sizes
 from gravel.kernels.distances.sizes import least_device_bytes, queue_bytes, widest
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.stages.measuring.flow import flow_need
 from gravel.stages.measuring.host_need import COMPILED, host_bytes, sources_asked
 from gravel.stages.measuring.parameters import CentralityParameters
-from gravel.stages.measuring.rows import Sizes
+from gravel.stages.measuring.rows import Sizes, made_on_host, sizes_of_extent
 from gravel.stages.measuring.spreading import need_of_workers, share_of, sums_bytes
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.turning import COMPILED as TURNING
@@ -28,6 +29,9 @@ BOUNDS = 96
 
 def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine) -> Need:
     """State what the stage takes for a graph."""
+    if parameters.measure == "pagerank":
+        weighted = stored.weighted and parameters.by != "arcs"
+        return flow_need(stored, parameters.direction, machine, weighted=weighted)
     read = replace(stored, weighted=False)
     graph = turned_extent(read, parameters.direction)
     sources = sources_asked(parameters, graph.vertices)
@@ -42,21 +46,6 @@ def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine)
 
 def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
     return Extent(kind="Centrality", vertices=vertices, bytes=16 * rows), Extent(kind="Batches", bytes=0)
-
-
-def sizes_of_extent(graph: Extent) -> Sizes:
-    """Return the sizes of rows that are planned."""
-    stream = graph.bytes - 8 * (graph.vertices + 1) if graph.kind == "CompressedGraph" else None
-    return Sizes(graph.vertices, graph.arcs, stream if graph.ranks == 0 else None)
-
-
-def made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
-    """State what rows take that are made on the host, and the stream that they are decoded from."""
-    encoded = graph.kind == "CompressedGraph"
-    if graph.normal_arcs is not None or graph.kind == "Partition":
-        # A compressed partition is decoded, then put together.
-        return (2 if encoded else 1) * sizes.decoded + 8 * graph.vertices
-    return sizes.decoded + graph.bytes if decoded and encoded else 0
 
 
 def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:

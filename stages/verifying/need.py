@@ -30,6 +30,9 @@ COMPILED = 62 << 20
 PATH_BYTES = 24
 """Per vertex of `gravel.kernels.verify.sssp`: distances as 64 bits, levels, and marks of several rules."""
 
+RANK_BYTES = 40
+"""Per vertex of `gravel.kernels.verify.pagerank`: ranks, jumps, ranks after a step, changes, their order."""
+
 STRONG_BYTES, STRONG_BYTES_PER_ARC = 49, 8
 """Of `gravel.kernels.verify.strong_components` per vertex beside what weak components take: labels of 64
 bits, rows of predecessors, a queue, members and where they begin, entering arcs, marks; and per arc beside
@@ -96,6 +99,10 @@ def estimate(
     """State host and device bytes, and why the CPU does what a GPU might."""
     graph, traversal = inputs["graph"][0], inputs["traversal"][0]
     direction = traversal.direction
+    if traversal.kind == "Centrality":
+        outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
+        ranks = Need(COMPILED + RANK_BYTES * graph.vertices, 0, outputs)
+        return with_turning(ranks, graph, direction, compiled=COMPILED)
     searched = turned_extent(graph, direction)
     need = _need(parameters, searched, traversal, machine)
     return with_turning(need, graph, direction, compiled=COMPILED)

@@ -110,7 +110,7 @@ def test_a_graph_without_edges() -> None:
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_a_gpu_finds_the_same(layout: str | None, directed: bool, weighted: bool) -> None:
-    asked = {"directed": directed, "weights": WEIGHTS if weighted else None}
+    asked: Any = {"directed": directed, "weights": WEIGHTS if weighted else None}
     here, there = (gravel.graph(ENDS, backend=backend, **asked) for backend in ("cpu", "cuda"))
     there = there.reorder("degree")
     there = there if layout is None else there.compress(layout)
