@@ -177,22 +177,27 @@ def _pull(
 ) -> None:
     """Compute the next ranks of some rows, and what these pass on."""
     damping, lost = numbers[_DAMPING], numbers[_DANGLING]
+    stays, weighted = 1.0 - damping, len(weights) > 0
     apart, leaks_apart = numpy.uint64(len(teleport) > 1), numpy.uint64(len(leak) > 1)
+    # Where the surfer jumps to alike, nothing is read.
+    alike = len(teleport) == 1 and len(leak) == 1
+    jumps = stays * teleport[0] + damping * lost * leak[0]
     residual = dangling = 0.0
     for v in range(numpy.uint64(first), numpy.uint64(last)):
         low, high = span(columns, offsets, v, values)
         begin, end = numpy.uint64(low), numpy.uint64(high)
-        if len(weights) > 0:
+        if weighted:
             pulled = _weighted_sum(values, begin, end, shares, weights, numpy.uint64(arcs[v]))
         else:
             pulled = _sum(values, begin, end, shares)
-        jumps = (1.0 - damping) * teleport[v * apart]
-        found = damping * (pulled + lost * leak[v * leaks_apart]) + jumps
+        if not alike:
+            jumps = stays * teleport[v * apart] + damping * lost * leak[v * leaks_apart]
+        found = damping * pulled + jumps
         residual += abs(found - ranks[v])
         ranks[v] = found
-        if inverse[v] == 0.0:
-            dangling += found
-        next_shares[v] = found * inverse[v]
+        factor = inverse[v]
+        dangling += found if factor == 0.0 else 0.0
+        next_shares[v] = found * factor
     part[0], part[1] = residual, dangling
 
 
