@@ -190,8 +190,15 @@ def pagerank(
     asked |= {"personalization": flow.in_rows(jumps)}
     found = ranks_of(flow.rows, flow.outgoing, flow.weights, **asked)
     rows.prepared[key] = flow
-    values, how = flow.in_order(found.rank), {"iterations": found.iterations, "residual": found.residual}
-    return Measure("pagerank", ids, numpy.arange(len(rows)), values, since(started), **how)
+    return Measure(
+        "pagerank",
+        ids,
+        numpy.arange(len(rows)),
+        flow.in_order(found.rank),
+        since(started),
+        iterations=found.iterations,
+        residual=found.residual,
+    )
 
 
 def _shares_of(ids: Ids, personalization: Any) -> NDArray[Any] | None:
