@@ -116,6 +116,17 @@ def test_eccentricities_alone_have_bounds(measure: str) -> None:
         assert ("bounds" in files) == (measure == "eccentricity" and vertices == "all")
 
 
+def test_pagerank_has_kernels_of_its_own() -> None:
+    asked = all_stages()["centrality"].parameters(measure="pagerank")
+    for path, macros in kernels_ahead("centrality", asked):
+        if path.startswith("kernels/pagerank/"):
+            declared = declared_variants(read_source(path))
+            assert declared.keys() == macros.keys()
+            assert all(value in declared[name] for name, value in macros.items())
+    files = {Path(path).stem for path, _ in kernels_ahead("centrality", asked)}
+    assert {"columns", "commit"} <= files
+
+
 class Module:
     """A module that takes a while to compile."""
 
