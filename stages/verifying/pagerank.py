@@ -17,18 +17,18 @@ def verify_pagerank(graph: Graph, ranks: Centrality) -> Verification:
 
     from gravel.kernels.verify.pagerank import check_pagerank
 
-    told = ranks.convergence
-    weights = graph.weights if told["by"] == "weights" else None
-    if told["by"] == "weights" and weights is None:
+    found = ranks.convergence
+    weights = graph.weights if found["by"] == "weights" else None
+    if found["by"] == "weights" and weights is None:
         raise ValueError("the graph has no weights, by which the ranks were found")
-    jumps = told["personalization"]
+    jumps = found["personalization"]
     checks = check_pagerank(
         on_host(graph.row_offsets),
         on_host(graph.column_indices),
         on_host(weights),
         on_host(ranks.value),
-        damping=told["damping"],
-        tolerance=told["tolerance"],
+        damping=found["damping"],
+        tolerance=found["tolerance"],
         personalization=None if jumps is None else numpy.array(jumps),
     )
     return verified_components(checks, "cpu", algorithm="pagerank", what="the ranks")

@@ -91,7 +91,7 @@ QUESTIONS: dict[str, Question] = {
     "neighbors": lambda g: g.neighbors(7).to_pylist(),
     "neighbors in": lambda g: g.neighbors(7, direction="in").to_pylist(),
     "degree": lambda g: g.degree(7),
-    "degrees": lambda g: g.degrees().numpy(),
+    "degrees": lambda g: g.degrees().to_numpy(),
     "has_edge": lambda g: [g.has_edge(7, 6), g.has_edge(7, 300)],
     "edges": lambda g: [each.to_numpy() for each in g.edges().columns],
     "to_networkx": lambda g: sorted(g.to_networkx().edges(data="weight")),
@@ -104,6 +104,7 @@ QUESTIONS: dict[str, Question] = {
     "radius": lambda g: g.radius(direction="both"),
     "average_path_length": lambda g: float(g.average_path_length(20)),
     "distances": lambda g: columns(g.distances(range(5), range(30))),
+    "pagerank": lambda g: columns(g.pagerank()),
     "betweenness": lambda g: columns(g.betweenness(30)),
     "edge_betweenness": lambda g: columns(g.edge_betweenness(30)),
 }

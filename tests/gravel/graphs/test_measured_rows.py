@@ -30,7 +30,7 @@ def built(*, directed: bool, weighted: bool = False) -> Any:
 
 
 def agrees(measure: Any, expected: dict[Any, float]) -> None:
-    columns = measure.numpy()
+    columns = measure.to_numpy()
     found = dict(zip(columns["vertex"].tolist(), columns["pagerank"].tolist(), strict=True))
     assert found == pytest.approx(expected, rel=0, abs=1e-9)
 
