@@ -12,7 +12,7 @@ from gravel.stages.turning import Direction
 
 
 class CentralityParameters(Parameters):
-    """What to compute, and for which vertices."""
+    """Parameters: the measure, and the vertices that it is computed for."""
 
     measure: Literal[
         "closeness",
