@@ -43,6 +43,7 @@ EXAMPLES = {
     "ingest": ["source: {rmat: {scale: 16}}"],
     "paths": ["pairs: [[1, 2]]"],
     "saved": ["folder: my_graph"],
+    "subgraph": ["core: 3"],
 }
 """What stages need beside their inputs."""
 
@@ -203,6 +204,8 @@ def _example(stage: Stage) -> str:
     givers = {"EdgeList": "edges", "Graph": "graph", "Traversal": "bfs"}
     words = [f"stage: {stage.name}"]
     for slot, each in stage.inputs.items():
+        if each.optional:
+            continue
         giver = givers.get(each.kinds[0], "graph")
         words.append(f"{slot}: {f'[{giver}]' if each.many else giver}")
     return f"{stage.name}: {{{', '.join([*words, *EXAMPLES.get(stage.name, [])])}}}"
@@ -268,7 +271,8 @@ def _first_sentence(kind: str) -> str:
 
 def _kinds(slot: Slot) -> str:
     kinds = "anything" if len(slot.kinds) > 5 else ", ".join(f"`{kind}`" for kind in slot.kinds)
-    return f"several of {kinds}" if slot.many and kinds != "anything" else kinds
+    kinds = f"several of {kinds}" if slot.many and kinds != "anything" else kinds
+    return f"{kinds}, optional" if slot.optional else kinds
 
 
 def _constants(strategy: Strategy) -> Iterator[tuple[str, list[str]]]:

@@ -30,6 +30,31 @@ def core_numbers(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]
     return core
 
 
+def simple_rows(
+    row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]
+) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
+    """Return ascending rows without self-loops, each neighbour once."""
+    offsets, columns = numpy.zeros_like(row_offsets), numpy.empty_like(column_indices)
+    kept = _simplify(row_offsets, column_indices, offsets, columns)
+    return offsets, columns[:kept]
+
+
+@serial
+def _simplify(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], offsets: NDArray[Any], columns: NDArray[Any]
+) -> Any:
+    to = numpy.int64(0)
+    for v in range(len(row_offsets) - 1):
+        begin = row_offsets[v]
+        for k in range(begin, row_offsets[v + 1]):
+            u = column_indices[k]
+            if u != v and (k == begin or u != column_indices[k - 1]):
+                columns[to] = u
+                to += 1
+        offsets[v + 1] = to
+    return to
+
+
 @serial
 def _peel(
     row_offsets: NDArray[Any],

@@ -28,11 +28,19 @@ def row_blocks(row_offsets: NDArray[Any], *, per_thread: int = 8) -> list[tuple[
 
     The ranges are ascending, cover every row and none is empty.
     """
+    return equal_blocks(row_offsets, LEAST_WORK, thread_count() * per_thread)
+
+
+def equal_blocks(row_offsets: NDArray[Any], least: int, most: int) -> list[tuple[int, int]]:
+    """Cut the rows as `row_blocks` does, into up to `most` ranges of about `least` rows plus arcs or more.
+
+    The cuts do not depend on the number of threads.
+    """
     rows = len(row_offsets) - 1
     if rows <= 0:
         return []
     work = rows + int(row_offsets[-1]) - int(row_offsets[0])
-    count = max(1, min(thread_count() * per_thread, work // LEAST_WORK))
+    count = max(1, min(most, work // least))
     cuts = {0, rows, *(_cut(row_offsets, work * part // count) for part in range(1, count))}
     return list(pairwise(sorted(cuts)))
 

@@ -79,6 +79,18 @@ class Graph(Artifact):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Subset(Artifact):
+    """The vertices of a subgraph: its vertex i is vertex `vertices[i]` of the graph that it was taken out of.
+
+    They ascend. What is made of the subgraph is shown under the ids of these vertices.
+    """
+
+    vertices: Array  # (vertex_count,) vertex index of the parent
+    vertex_count: int
+    parent_vertex_count: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ordering(Graph):
     """A renumbered `Graph`; `permutation[old] = new` maps numbers of `symmetrize` to new ones."""
 
@@ -312,11 +324,13 @@ class Links(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Centrality(Artifact):
-    """A measure of vertices or edges by distances, in the vertex numbers of `symmetrize`.
+    """A measure of vertices or edges, in the vertex numbers of `symmetrize`.
 
     `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i; with `target`, to the edge from
     `vertex[i]` to `target[i]`. `estimate` has the `value` of the whole graph from that of drawn vertices, its
-    bounds `low` and `high`, None where there is none, and their `confidence`.
+    bounds `low` and `high`, None where there is none, and their `confidence`. `convergence` has the
+    `iterations`, the `residual` of the last one, and what was asked: `damping`, `tolerance`, `by` ("arcs" or
+    "weights") and `personalization`, a list of vertices or None for all.
     """
 
     measure: str  # as the parameter of `centrality`
@@ -328,8 +342,9 @@ class Centrality(Artifact):
     direction: str = "out"  # of a directed graph: "out", "in" or "both"
     target: Array | None = None  # (edges,) int64, of `edge_betweenness`
     estimate: Json = None  # of `average_path_length`
+    convergence: Json = None  # of `pagerank`
 
-    implied: ClassVar[dict[str, Any]] = {"direction": "out", "estimate": None}
+    implied: ClassVar[dict[str, Any]] = {"direction": "out", "estimate": None, "convergence": None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""centrality: measures of vertices by their distances to all others, from many searches at once."""
+"""centrality: measures of vertices by their distances to all others, from many searches at once; PageRank."""
 
 from __future__ import annotations
 
@@ -32,8 +32,12 @@ def centrality(
     A compressed graph is decoded where a GPU has room for that, and otherwise read as it is. Rows that fit a
     GPU in no form are split between it and host memory, or read in parts. A partition is put together again.
 
-    Raises `StageError` for a vertex that does not exist, memory that is too small, and more shortest paths
-    than a float64 holds.
+    PageRank has the start, the rule to stop and the ranks of NetworkX. A GPU needs its rows in its memory. By
+    weights, or by the arcs of a directed graph, they are columns there. A killed run starts PageRank again.
+    The stage `verify` checks the ranks.
+
+    Raises `StageError` for a vertex that does not exist, memory that is too small, more shortest paths than a
+    float64 holds, and PageRank that does not converge, with its residual.
     """
     import numpy
 
@@ -48,6 +52,10 @@ def centrality(
     from gravel.stages.traversal.opening import check_sources, draw_sources
 
     set_threads(context.machine.threads)
+    if parameters.measure == "pagerank":
+        from gravel.stages.measuring.pagerank import pagerank_of
+
+        return pagerank_of(context, parameters, input)
     asked, chosen = parameters.vertices, None
     graph = read_measured(input, parameters, context.machine)
     for note in graph.notes:
@@ -126,7 +134,7 @@ def _estimate(
 STAGE = Stage(
     name="centrality",
     version=3,
-    about="Computes centralities of vertices or edges, eccentricities, neighbourhoods and mean distances.",
+    about="Computes centralities, PageRank, eccentricities, neighbourhoods and mean distances.",
     parameters=CentralityParameters,
     inputs={
         "input": Slot(

@@ -32,6 +32,7 @@ def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> t
         "reorder": _reorder,
         "partition": _partition,
         "compress": _compress,
+        "subgraph": _subgraph,
         "traverse": traversal.kernels_of,
         "centrality": measuring.kernels_of,
         "verify": _verify,
@@ -71,6 +72,11 @@ def _partition(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 
 def _compress(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     return () if asked.codec == "auto" else layout_of(asked.codec).encoding_kernels
+
+
+def _subgraph(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    layout = next((each.codec for stage, each in made_by if stage == "compress"), "csr")
+    return () if layout == "auto" else (("kernels/subgraph.cu", {**U32, "LAYOUT": layout}),)
 
 
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:

@@ -40,11 +40,12 @@ class Parameters(BaseModel):
 
 @dataclass(frozen=True)
 class Slot:
-    """One input of a stage: which kinds of artifact fit, and whether it takes several."""
+    """One input of a stage: which kinds of artifact fit, whether it takes several, and may be left out."""
 
     kinds: tuple[str, ...]
     about: str
     many: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.stages.artifacts import DistributedGraph, Graph, Traversal, Verification
+from gravel.stages.artifacts import Centrality, DistributedGraph, Graph, Traversal, Verification
 from gravel.stages.stage import CannotRun, Slot, Stage
 from gravel.stages.traversal.names import OF_ALL_VERTICES
 from gravel.stages.verifying.need import estimate
@@ -18,7 +18,11 @@ HINT = "run it with --backend cuda on a machine that has a GPU, or leave `on` ou
 
 
 def verify(
-    context: Context, parameters: VerifyParameters, *, graph: Graph | DistributedGraph, traversal: Traversal
+    context: Context,
+    parameters: VerifyParameters,
+    *,
+    graph: Graph | DistributedGraph,
+    traversal: Traversal | Centrality,
 ) -> Verification:
     """Check every search, or the components, against the graph that `symmetrize` made.
 
@@ -30,6 +34,8 @@ def verify(
     What was searched against arcs, or both ways, is checked in the same direction.
     The ranks of a distributed graph check their own arcs. Shortest paths are checked one at a time. For
     strongly connected components the GPU holds the whole graph and its rows of predecessors.
+    PageRank is checked on the CPU: one more step along the arcs must change less than its tolerance. Of other
+    centralities there is no check.
 
     Raises `VerificationFailed` at the first result that breaks a rule, with the vertices that break it.
     Raises `StageError` if the traversal is not of this graph, or for `on: cuda` without a suitable GPU.
@@ -42,6 +48,8 @@ def verify(
             f"the traversal has {traversal.vertex_count} vertices and the graph {graph.vertex_count}",
             hint="give verify the graph that symmetrize or distribute made, from which the traversal comes",
         )
+    if isinstance(traversal, Centrality):
+        return _verify_ranks(context, parameters, graph, traversal)
     try:
         if isinstance(graph, DistributedGraph):
             return _verify_over_ranks(context, graph, traversal)
@@ -55,6 +63,30 @@ def verify(
         return _verify_graph(context, parameters, searched, traversal)
     except ValueError as error:
         raise StageError(str(error), hint="the traversal does not belong to this graph") from None
+
+
+def _verify_ranks(
+    context: Context, parameters: VerifyParameters, graph: Graph | DistributedGraph, ranks: Centrality
+) -> Verification:
+    from gravel.stages.errors import StageError
+    from gravel.stages.turning import turned_on_host
+    from gravel.stages.verifying.pagerank import verify_pagerank
+
+    if ranks.convergence is None or isinstance(graph, DistributedGraph):
+        of = ranks.measure if ranks.convergence is None else "PageRank over ranks"
+        raise StageError(
+            f"verify has no check of {of}", hint="give it a traversal, or PageRank of a graph of symmetrize"
+        )
+    if parameters.on == "cuda":
+        raise StageError(
+            "PageRank is checked on the CPU, and `on: cuda` asks for a GPU", hint="leave `on` out"
+        )
+    if context.machine.backend == "cuda":
+        context.log("verifying on the CPU: PageRank is checked there")
+    try:
+        return verify_pagerank(turned_on_host(graph, ranks.direction), ranks)
+    except ValueError as error:
+        raise StageError(str(error), hint="the ranks do not belong to this graph") from None
 
 
 def _verify_graph(
@@ -109,14 +141,14 @@ def _cannot_run(parameters: VerifyParameters, backend: str) -> CannotRun | None:
 STAGE = Stage(
     name="verify",
     version=2,
-    about="Checks every search by the rules of Graph500, or checks components, from the graph alone.",
+    about="Checks searches by the rules of Graph500, components or PageRank, from the graph alone.",
     parameters=VerifyParameters,
     inputs={
         "graph": Slot(
             kinds=("Graph", "DistributedGraph"),
             about="the graph that was searched, as symmetrize or distribute made it",
         ),
-        "traversal": Slot(kinds=("Traversal",), about="the result to check"),
+        "traversal": Slot(kinds=("Traversal", "Centrality"), about="the result to check"),
     },
     outputs=("Verification",),
     run=verify,

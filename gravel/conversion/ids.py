@@ -49,6 +49,17 @@ class Ids(ABC):
             raise UnknownVertex(value, self.kind, self.nearest(value))
         return found
 
+    def find_all(self, values: Any) -> NDArray[Any]:
+        """Return the vertices of ids: a sequence, a set, an array or a column. Raises as `vertex` does."""
+        import numpy
+
+        listed = values.to_pylist() if hasattr(values, "to_pylist") else list(several(values))
+        return numpy.fromiter(map(self.vertex, listed), numpy.int64, len(listed))
+
+    @abstractmethod
+    def subset(self, vertices: NDArray[Any]) -> Ids:
+        """Return the ids of some vertices, which ascend, as those of the vertices 0, 1, 2, ..."""
+
     def listed(self, vertices: NDArray[Any]) -> list[Any]:
         """Return the ids of vertices as Python objects; None for a negative number."""
         return list(self.take(vertices).to_pylist())
@@ -106,6 +117,32 @@ class Integers(Ids):
             return position if 0 <= position < self.count else -1
         place = self._place(value)
         return place if place < self.count and self.values[place] == value else -1
+
+    def find_all(self, values: Any) -> NDArray[Any]:
+        """Return the vertices of ids; integers of an array or a column are found together."""
+        import numpy
+
+        null = getattr(values, "null_count", 0)
+        given = (
+            numpy.asarray(values) if hasattr(values, "__array__") and not null else numpy.empty((), object)
+        )
+        if given.dtype.kind not in "iu" or given.ndim != 1 or given.dtype == numpy.uint64:
+            return super().find_all(values)
+        given = given.astype(numpy.int64, copy=False)
+        if self.values is None:
+            found, there = given - self.first, (given >= self.first) & (given < self.first + self.count)
+        else:
+            found = numpy.searchsorted(self.values, given)
+            there = found < self.count
+            there[there] = self.values[found[there]] == given[there]
+        if not there.all():
+            self.vertex(given[there.argmin()].item())
+        return found
+
+    def subset(self, vertices: NDArray[Any]) -> Ids:
+        """Return the ids of some vertices, which ascend, as those of the vertices 0, 1, 2, ..."""
+        values = vertices.astype("int64") + self.first if self.values is None else self.values[vertices]
+        return Integers(len(values), values=values)
 
     def take(self, vertices: Any) -> Any:
         """Return the ids of vertices as an Arrow array; null for a negative number."""
@@ -194,6 +231,23 @@ class Encoded(Ids):
             self._remembered[key] = found
         return found
 
+    def find_all(self, values: Any) -> NDArray[Any]:
+        """Return the vertices of ids; many are found together."""
+        from gravel.stages.vertex_ids.dictionary import UnknownId
+
+        arrow = hasattr(values, "to_pylist")
+        try:
+            return self.dictionary.lookup(values if arrow else several(values))
+        except UnknownId as unknown:
+            self.vertex(unknown.value)
+            raise
+
+    def subset(self, vertices: NDArray[Any]) -> Ids:
+        """Return the ids of some vertices, which ascend, as those of the vertices 0, 1, 2, ..."""
+        from gravel.stages.vertex_ids.dictionary import Dictionary
+
+        return Encoded(Dictionary(self.take(vertices)))
+
     def take(self, vertices: Any) -> Any:
         """Return the ids of vertices as an Arrow array; null for a negative number."""
         return self.dictionary.take(vertices)
@@ -228,6 +282,10 @@ class Objects(Ids):
     def listed(self, vertices: Any) -> list[Any]:
         """Return the ids of vertices; None for a negative number."""
         return [self.values[vertex] if vertex >= 0 else None for vertex in vertices.tolist()]
+
+    def subset(self, vertices: NDArray[Any]) -> Ids:
+        """Return the ids of some vertices, which ascend, as those of the vertices 0, 1, 2, ..."""
+        return Objects(self.listed(vertices))
 
     def take(self, vertices: Any) -> Any:
         """Return the ids of vertices as an Arrow array; raises TypeError where Arrow has no type for them."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from gravel.graphs.measured import MeasuredGraph, forget, one_at_a_time
+from gravel.graphs.measured import forget, one_at_a_time
+from gravel.graphs.parts import GraphParts
 from gravel.graphs.rows import Place, PlacedRows, on_host
 from gravel.memory import this_machine
 from gravel.stages.turning import Direction
@@ -41,7 +42,7 @@ class Info:
     layout: str
 
 
-class Graph(MeasuredGraph):
+class Graph(GraphParts):
     """A graph whose vertices have the caller's ids; `gravel.graph` makes one.
 
     It does not change: `reorder`, `compress` and `place` return another, which shares what it can. Any
@@ -169,7 +170,7 @@ class Graph(MeasuredGraph):
                     rows.make_room()
                     turned = rows.in_direction(direction)
                     prepared = prepare(turned, self._ids, output, strategy, max_depth, tuning)
-                found = prepared.run(source, vertex)
+                found = prepared.run(source, vertex, self._induced)
             except KeyboardInterrupt as stopped:
                 prepared = None
                 forget(stopped)
@@ -207,7 +208,7 @@ class Graph(MeasuredGraph):
         prepared = rows.lent(
             key, lambda: prepare_paths(rows.in_direction(direction), self._ids, output, strategy, tuning)
         )
-        found: ShortestPaths = prepared.run(source, vertex)
+        found: ShortestPaths = prepared.run(source, vertex, self._induced)
         rows.prepared[key] = prepared
         return found
 
@@ -305,10 +306,10 @@ class Graph(MeasuredGraph):
         stored, ids = load(path)
         return Graph(stored, ids, machine=this_machine())
 
-    def _with(self, rows: PlacedRows) -> Graph:
-        """Return a graph of other rows with the same ids."""
+    def _with(self, rows: PlacedRows, ids: Ids | None = None) -> Self:
+        """Return a graph of other rows, with the same ids if no others are given."""
         given: dict[str, Any] = {"placement": rows.placement, "host_memory": rows.host_memory}
-        return Graph(rows.stored, self._ids, machine=rows.machine, **given)
+        return type(self)(rows.stored, self._ids if ids is None else ids, machine=rows.machine, **given)
 
 
 def _placed_here(stored: Any, ids: Ids, host_memory: str | int | None) -> Graph:

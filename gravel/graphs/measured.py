@@ -6,7 +6,7 @@ import functools
 import time
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from gravel.errors import NotEnoughMemory, tell_of_memory
 from gravel.memory import refuse_need
@@ -276,6 +276,45 @@ class MeasuredGraph:
 
         rows = self._rows.in_direction(direction)
         return edge_betweenness(rows, self._ids, k, seed, normalized, progress)
+
+    @one_at_a_time
+    def pagerank(
+        self,
+        *,
+        damping: float = 0.85,
+        tolerance: float = 1e-6,
+        personalization: Any = None,
+        max_iterations: int = 100,
+        by: Literal["auto", "arcs", "weights"] = "auto",
+        direction: Direction = "out",
+        progress: Progress | None = None,
+    ) -> Measure:
+        """Compute PageRank: how often a random surfer is at each vertex; the ranks add up to 1.
+
+        Parameters
+        ----------
+        damping : the probability to follow an arc; else the surfer jumps to any vertex.
+        tolerance : stop where all ranks together change by less than this times the number of vertices.
+        personalization : where the surfer jumps to, also from vertices without arcs: a mapping of ids to
+            numbers, or ids, one as often as another; by default every vertex.
+        max_iterations : of the power method.
+        by : follow each arc of a vertex as often ("arcs"), or by their "weights"; "auto" takes weights if any
+            are there.
+        direction : as of `bfs`; ranks flow along arcs ("out") or against them ("in"). With "both", arcs that
+            lead both ways have the smaller weight.
+        progress : is called with the iterations that are done and how many there are at most.
+
+        Start, rule to stop, iterations and ranks are those of NetworkX. Equal calls have equal results to the
+        last bit, on the CPU with any number of threads.
+
+        Raises ArithmeticError, with the residual, where `max_iterations` are too few; ValueError for a value
+        that a parameter cannot have, negative weights, and rows that a GPU would read in host memory;
+        `UnknownVertex`; and `NotEnoughMemory`.
+        """
+        from gravel.graphs.measures import pagerank
+
+        asked = {"damping": damping, "tolerance": tolerance, "max_iterations": max_iterations}
+        return pagerank(self._rows, self._ids, direction, by, personalization, progress=progress, **asked)
 
 
 tell_of_memory(MeasuredGraph)

@@ -1,10 +1,10 @@
-"""Measures by distances and by shortest paths: closeness, harmonic, eccentricities, betweenness."""
+"""Measures by distances and by shortest paths: closeness, harmonic, eccentricities, betweenness; PageRank."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy
 
@@ -12,7 +12,9 @@ from gravel.conversion.ids import several
 from gravel.errors import NotEnoughMemory
 from gravel.graphs.measured_rows import kept_searches, plain_rows, searched_rows
 from gravel.kernels.arrays import on_host
+from gravel.memory import refuse_need
 from gravel.results.measures import EdgeMeasure, Measure
+from gravel.stages.turning import Direction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -155,6 +157,60 @@ def _sums(
     sums = fitting(lambda: betweenness(forward, back, starts, memory=memory, progress=progress, **options))
     factor = scale(len(rows), normalized=normalized, directed=rows.directed, sampled=share, **options)
     return forward, permutation, sums * factor
+
+
+def pagerank(
+    rows: PlacedRows, ids: Ids, direction: Direction, by: str, personalization: Any, **asked: Any
+) -> Measure:
+    """Compute PageRank; see `Graph.pagerank`."""
+    from gravel.kernels.pagerank import pagerank as ranks_of
+    from gravel.stages.measuring.flow import Flow, flow_need, flow_of, is_weighted
+    from gravel.stages.traversal.placing import extent_of
+
+    if direction not in get_args(Direction):
+        raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
+    stored, machine = rows.stored, rows.machine
+    if machine.backend == "cuda" and rows.placement in ("pinned", "split", "streamed"):
+        raise ValueError(
+            f"pagerank reads rows in GPU memory or on the CPU, and these are {rows.placement}; "
+            "place the graph with place('device') or place('host')"
+        )
+    flows = direction if rows.directed else "out"
+    weighted = is_weighted(stored, by)
+    jumps = _shares_of(ids, personalization)
+    key = "pagerank", flows, weighted
+    started = time.perf_counter()
+
+    def prepare() -> Flow:
+        need = flow_need(extent_of(stored), flows, machine, weighted=weighted)
+        refuse_need("pagerank", need, machine, rows.host_memory, "Use a machine with more memory")
+        return flow_of(stored, flows, machine, weighted=weighted)
+
+    flow: Flow = rows.lent(key, prepare)
+    asked |= {"personalization": flow.in_rows(jumps)}
+    found = ranks_of(flow.rows, flow.outgoing, flow.weights, **asked)
+    rows.prepared[key] = flow
+    return Measure(
+        "pagerank",
+        ids,
+        numpy.arange(len(rows)),
+        flow.in_order(found.rank),
+        since(started),
+        iterations=found.iterations,
+        residual=found.residual,
+    )
+
+
+def _shares_of(ids: Ids, personalization: Any) -> NDArray[Any] | None:
+    """Return a number for each vertex from a mapping of ids, or 1 for each id of a list and else 0."""
+    if personalization is None:
+        return None
+    found = numpy.zeros(ids.count)
+    of_ids = isinstance(personalization, Mapping)
+    found[chosen_vertices(ids, list(personalization) if of_ids else personalization)] = (
+        list(personalization.values()) if of_ids else 1.0
+    )
+    return found
 
 
 def chosen_vertices(ids: Ids, vertices: Any) -> NDArray[Any]:

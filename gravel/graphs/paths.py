@@ -18,6 +18,7 @@ from gravel.stages.compressing.decoding import unpacked_weights
 if TYPE_CHECKING:
     from gravel.conversion.ids import Ids
     from gravel.graphs.rows import PlacedRows
+    from gravel.results.searches import TakeSubgraph
     from gravel.stages.turning import Direction
 
 BY = ("auto", "arcs", "weights")
@@ -31,8 +32,8 @@ class PreparedPaths:
     def __init__(self, ids: Ids, search: Any, permutation: Any) -> None:
         self._ids, self._search, self._permutation = ids, search, permutation
 
-    def run(self, source: Any, vertex: int) -> ShortestPaths:
-        """Search from a vertex; results have memory of their own."""
+    def run(self, source: Any, vertex: int, take: TakeSubgraph | None = None) -> ShortestPaths:
+        """Search from a vertex; results have memory of their own. `take` makes subgraphs for them."""
         from gravel.stages.traversal.sssp import labels_back
 
         permutation = self._permutation
@@ -42,7 +43,7 @@ class PreparedPaths:
         else:
             labels = labels_back(on_host(permutation), found)[:2]
         record = {"milliseconds": found.milliseconds, "strategy": self._search.strategy}
-        return ShortestPaths(self._ids, source, vertex, lambda: labels, record)
+        return ShortestPaths(self._ids, source, vertex, lambda: labels, record, take=take)
 
 
 def prepare_paths(

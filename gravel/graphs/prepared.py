@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gravel.conversion.ids import Ids
     from gravel.graphs.rows import PlacedRows
     from gravel.kernels.bfs import BFSResult
+    from gravel.results.searches import TakeSubgraph
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
 
@@ -39,8 +40,11 @@ class PreparedSearch:
         self._lock = threading.RLock()
         self._record = {"strategy": search.strategy, "reason": search.reason, "notes": notes}
 
-    def run(self, source: Any, vertex: int) -> Search:
-        """Search from a vertex; the last result, if still in use, gets a copy of its labels first."""
+    def run(self, source: Any, vertex: int, take: TakeSubgraph | None = None) -> Search:
+        """Search from a vertex; the last result, if still in use, gets a copy of its labels first.
+
+        `take` makes subgraphs for the result.
+        """
         with self._lock:
             last = None if self._last is None else self._last()
             if last is not None:
@@ -51,7 +55,8 @@ class PreparedSearch:
             except MemoryError as error:
                 raise not_enough(error) from error
             record = {**self._record, "milliseconds": found.milliseconds}
-            search = Search(self._ids, source, vertex, partial(self._labels, found), record, self._lock)
+            read = partial(self._labels, found)
+            search = Search(self._ids, source, vertex, read, record, self._lock, take)
             self._last = weakref.ref(search)
             return search
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from gravel.kernels import arrays
 from gravel.memory import on_gpu, refuse, refuse_device
 from gravel.pipeline.core.memory import parse_bytes
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering
@@ -41,6 +43,24 @@ class PlacedRows:
 
     def __len__(self) -> int:
         return int(self.stored.vertex_count)
+
+    @cached_property
+    def permutation(self) -> Any:
+        """Where the row of each vertex is, NumPy (vertices,); None where rows are in the order of ids."""
+        return arrays.on_host(getattr(self.stored, "permutation", None))
+
+    @cached_property
+    def inverse(self) -> Any:
+        """The vertex of each row, NumPy (vertices,); None where rows are in the order of ids."""
+        import numpy
+
+        if self.permutation is None:
+            return None
+        from gravel.kernels.relabel import invert
+
+        found = numpy.empty_like(self.permutation)
+        invert(self.permutation, found)
+        return found
 
     @property
     def directed(self) -> bool:
@@ -83,7 +103,6 @@ class PlacedRows:
         return self._turned[direction]
 
     def _turned_round(self, direction: str) -> Graph:
-        from gravel.kernels.arrays import backend_of
         from gravel.stages.symmetrize import device_bytes
         from gravel.stages.traversal.placing import extent_of
         from gravel.stages.turning import turned, turned_extent, turning_bytes
@@ -91,7 +110,7 @@ class PlacedRows:
         stored = self._columns()
         extent = extent_of(stored)
         what = f"direction {direction} of {extent.arcs:,} arcs"
-        if backend_of(stored.column_indices) == "cuda" and stored.weights is None:
+        if arrays.backend_of(stored.column_indices) == "cuda" and stored.weights is None:
             arcs, width = turned_extent(extent, direction).arcs, stored.column_indices.dtype.itemsize
             refuse_device(what, device_bytes(extent.vertices, extent.arcs, arcs, width), self.machine)
         else:
@@ -113,17 +132,11 @@ class PlacedRows:
         stored = self._columns()
         if not isinstance(stored, Ordering):
             return stored
-        import numpy
-
-        from gravel.kernels.arrays import backend_of, on_host
         from gravel.kernels.order import apply
-        from gravel.kernels.relabel import invert
         from gravel.stages.weights import reordered_weights
 
-        permutation = on_host(stored.permutation)
-        inverse = numpy.empty_like(permutation)
-        invert(permutation, inverse)
-        if backend_of(stored.column_indices) == "cuda":
+        inverse = self.inverse
+        if arrays.backend_of(stored.column_indices) == "cuda":
             import cupy
 
             inverse = cupy.asarray(inverse)
@@ -136,7 +149,7 @@ class PlacedRows:
             symmetric=stored.symmetric,
             deduplicated=stored.deduplicated,
             loop_count=stored.loop_count,
-            weights=reordered_weights(stored, on_host(inverse)),
+            weights=reordered_weights(stored, self.inverse),
         )
 
     def placed(self, where: str, device_memory: str | int | None) -> PlacedRows:
@@ -161,8 +174,6 @@ class PlacedRows:
 
 def on_host(stored: Any) -> Any:
     """Return an artifact with its arrays in host memory."""
-    from gravel.kernels import arrays
-
     moved = {
         field.name: arrays.on_host(value)
         for field in fields(stored)

@@ -77,6 +77,7 @@ FUNCTIONS = {
         "edge_betweenness_centrality",
         "harmonic_centrality",
     ),
+    "link_analysis": ("pagerank",),
 }
 """The functions of each module of `gravel.networkx`, named as NetworkX does."""
 
@@ -110,6 +111,7 @@ NOTES = {
     "closeness_centrality": "Without `distance`.",
     "harmonic_centrality": "Without `distance`.",
     "edge_betweenness_centrality": "Without `weight`, and for graphs without parallel edges.",
+    "pagerank": f"For graphs that are no multigraphs. {WEIGHTS[0].upper()}{WEIGHTS[1:]}, or None.",
 }
 """Calls that a function does not take, and that NetworkX runs itself."""
 

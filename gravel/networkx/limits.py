@@ -10,11 +10,12 @@ from typing import Any
 
 import networkx
 
+from gravel.networkx import link_analysis
 from gravel.networkx.graph import GravelGraph
 from gravel.networkx.info import FUNCTIONS, MODULE_OF
 from gravel.networkx.weights import reason_against
 
-WEIGHTED = frozenset({*FUNCTIONS["weighted_paths"], "shortest_path", "shortest_path_length"})
+WEIGHTED = frozenset({*FUNCTIONS["weighted_paths"], "shortest_path", "shortest_path_length", "pagerank"})
 """Functions that take the name of an edge attribute as weight."""
 
 REFUSED = {
@@ -94,6 +95,10 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
     graph: Any = given.get("G")
     if name == "edge_betweenness_centrality" and graph.is_multigraph():
         return "parallel edges share the paths between their ends"
+    if name == "pagerank":
+        against = link_analysis.reason_against(given)
+        if against is not None:
+            return against
     weight = _weight(name, given)
     if weight is None and MODULE_OF[name] == "weighted_paths":
         return "weight is None, so that edges have no weights"
@@ -132,7 +137,7 @@ def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> boo
 
 def _weight(name: str, given: Mapping[str, Any]) -> Any:
     """Return the weight of a call, None for none."""
-    default = "weight" if MODULE_OF[name] == "weighted_paths" else None
+    default = "weight" if MODULE_OF[name] in ("weighted_paths", "link_analysis") else None
     return given.get("weight", default) if name in WEIGHTED else None
 
 

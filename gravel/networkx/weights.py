@@ -63,7 +63,7 @@ def _array(graph: Any, attribute: Any, default: Any, *, reverse: bool) -> NDArra
         raise NotImplementedError(f"weights {attribute!r} do not fit into 64 bits") from error
     if not bool((found >= 0).all()):
         wrong = found[numpy.flatnonzero(~(found >= 0))[0]]
-        raise NotImplementedError(f"a weight {attribute!r} is {wrong}; Dijkstra's algorithm needs 0 or more")
+        raise NotImplementedError(f"a weight {attribute!r} is {wrong}; 0 or more is supported")
     largest = LARGEST_SUM["f" if is_float else "i"]
     has_integers = not all(issubclass(kind, float) for kind in types)
     if (

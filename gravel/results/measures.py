@@ -17,15 +17,25 @@ class Measure(Labelled):
     """A number for each vertex that was asked for, under the caller's ids.
 
     `values` has the numbers in the order of the vertices, float64 (int64 for eccentricity and neighbourhood).
-    `milliseconds` says how long they took.
+    `milliseconds` says how long they took. Of PageRank, `iterations` were made, and the last one changed the
+    ranks by `residual`, the sum of all changes.
     """
 
     def __init__(
-        self, name: str, ids: Ids, vertices: NDArray[Any], values: NDArray[Any], milliseconds: float
+        self,
+        name: str,
+        ids: Ids,
+        vertices: NDArray[Any],
+        values: NDArray[Any],
+        milliseconds: float,
+        *,
+        iterations: int | None = None,
+        residual: float | None = None,
     ) -> None:
         self.name = name
         self.values = values
         self.milliseconds = milliseconds
+        self.iterations, self.residual = iterations, residual
         self._ids = ids
         self._vertices = vertices
 

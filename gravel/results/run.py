@@ -18,6 +18,7 @@ from gravel.results.searches import Search, ShortestPaths
 if TYPE_CHECKING:
     from gravel.conversion.ids import Ids
     from gravel.pipeline.plan.model import Plan, StageRun
+    from gravel.results.searches import TakeSubgraph
 
 
 class Results(dict[str, Any]):
@@ -119,7 +120,7 @@ class Run(Mapping[str, Any]):
         first = self._open(run, outputs[kind])
         if kind == "Traversal":
             measured = self._open(run, outputs["Measurement"]) if "Measurement" in outputs else None
-            return _traversal(first, measured, self._ids(run))
+            return _traversal(first, measured, self._ids(run), partial(self._subgraph, run))
         if kind in ("Graph", "Ordering", "CompressedGraph") and getattr(first, "subgraphs", None) is None:
             from gravel.graphs.graph import Graph
             from gravel.graphs.stored import in_memory
@@ -129,6 +130,15 @@ class Run(Mapping[str, Any]):
             refuse(f"the graph of {run.key}", size, this_machine(), None, "Use a machine with more memory")
             return Graph(in_memory(first), self._ids(run), machine=this_machine())
         return first
+
+    def _subgraph(self, run: StageRun, chosen: Any) -> Any:
+        """Take vertices out of the graph that a stage searched."""
+        from gravel.graphs.graph import Graph
+
+        searched = self._object(self._plan.runs[run.inputs["input"][0].run])
+        if not isinstance(searched, Graph):
+            raise ValueError(f"{run.entry} searched a {type(searched).__name__}, which has no subgraphs here")
+        return searched._induced(chosen)
 
     def _outputs(self, run: StageRun) -> dict[str, str]:
         """Return the ids of a stage run's artifacts by their kinds."""
@@ -159,13 +169,15 @@ class Run(Mapping[str, Any]):
             ) from error
 
     def _ids(self, run: StageRun) -> Ids:
-        """Return the ids of a run's vertices, from the nearest stage above it that has them."""
+        """Return the ids of a run's vertices, from the stages above it that name them."""
         from gravel.graphs.stored import ids_of
+        from gravel.pipeline.plan.vertex_ids import ids_through, planned_ids
 
-        for one in [run, *self._plan.lineage(run.key)]:
-            if "VertexIds" in one.stage.outputs:
-                return ids_of(self._open(one, self._outputs(one)["VertexIds"]))
-        raise ValueError(f"{run.entry} rests on no stage that names vertices")
+        givers = [(self._plan.runs[key], place) for key, place in planned_ids(self._plan, run.key)]
+        if not givers:
+            raise ValueError(f"{run.entry} rests on no stage that names vertices")
+        named_by = [(one, self._outputs(one)[one.stage.outputs[place]]) for one, place in givers]
+        return ids_of(ids_through([self._open(*each) for each in named_by]))
 
 
 class RunFailed(GravelError):
@@ -197,7 +209,7 @@ def _labels(found: Any, row: int) -> tuple[Any, Any]:
     return distance, predecessor
 
 
-def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
+def _traversal(found: Any, measured: Any, ids: Ids, take: TakeSubgraph) -> Any:
     import numpy
 
     described, records = {}, []
@@ -219,6 +231,7 @@ def _traversal(found: Any, measured: Any, ids: Ids) -> Any:
             int(sources[row]),
             partial(_labels, found, row),
             described | (records[row] if row < len(records) else {}),
+            take=take,
         )
         for row, name in enumerate(names)
     ]

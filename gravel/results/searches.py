@@ -8,17 +8,22 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.arrays import on_host
+from gravel.kernels.arrays import array_module, on_host
 from gravel.results.labels import Labelled, Labels, columns_of_pairs
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gravel.conversion.ids import Ids
+
+    TakeSubgraph = Callable[[NDArray[Any]], Any]
+    """Makes the graph of vertices that ascend, by their positions; given by the graph that was searched."""
 
 
 class FromOneSource(Labelled):
     """Labels of a search from one source, read when they are asked for.
 
-    `lock` is that of the workspace that they are read from, if there is one.
+    `lock` is that of the workspace that they are read from, if there is one, and `take` makes subgraphs.
     """
 
     def __init__(
@@ -29,6 +34,7 @@ class FromOneSource(Labelled):
         read: Callable[[], tuple[Any, Any]],
         record: Mapping[str, Any],
         lock: Any = None,
+        take: TakeSubgraph | None = None,
     ) -> None:
         self.source = source
         self.milliseconds = float(record.get("milliseconds", 0.0))
@@ -39,6 +45,7 @@ class FromOneSource(Labelled):
         self._lock = lock or threading.RLock()
         self._distance: Any = None
         self._predecessor: Any = None
+        self._take = take
 
     @property
     def strategy(self) -> str:
@@ -67,6 +74,15 @@ class FromOneSource(Labelled):
                 return None
             path.append(at)
         return self._ids.listed(numpy.array(path[::-1], numpy.int64))
+
+    def _within(self, limit: float, what: str) -> Any:
+        if not limit >= 0:
+            raise ValueError(f"{what} is {limit!r}; it must be 0 or more")
+        if self._take is None:
+            raise ValueError("this result was copied without its graph: use graph.subgraph(ids)")
+        distance = self.distance.array
+        near = (distance >= 0) & (distance <= limit) & (distance < float("inf"))
+        return self._take(on_host(array_module(near).flatnonzero(near)))
 
     def __reduce__(self) -> Any:
         self._keep()
@@ -153,6 +169,14 @@ class Search(FromOneSource):
             return sum(self.levels)
         return int((on_host(self._predecessor) >= 0).sum()) + 1
 
+    def within(self, hops: int) -> Any:
+        """Return the subgraph of the vertices within so many hops of the source; see `Graph.subgraph`.
+
+        Raises ValueError for `hops` below 0, for a search without distances, and for a result that was
+        pickled or copied, which has no graph.
+        """
+        return self._within(hops, "hops")
+
     def __repr__(self) -> str:
         return (
             f"<gravel.Search from {self.source!r}: {self.reached:,} of {self._ids.count:,} vertices in "
@@ -200,6 +224,13 @@ class ShortestPaths(FromOneSource):
         """The number of vertices that the search reached, the source included."""
         distance = self.distance.array
         return int(((distance >= 0) & (distance < float("inf"))).sum())
+
+    def within(self, distance: float) -> Any:
+        """Return the subgraph of the vertices that a path of this length or a shorter one reaches.
+
+        Raises as `Search.within`.
+        """
+        return self._within(distance, "distance")
 
     def __repr__(self) -> str:
         reached = f"{self.reached:,} of {self._ids.count:,} vertices"

@@ -22,6 +22,12 @@ COMPONENTS = {
     "not_merged": "a vertex is connected with its label",
 }
 
+PAGERANK = {
+    "ranges": "ranks are finite and not negative",
+    "sum": "ranks add up to 1",
+    "residual": "one more step changes all ranks together by less than the tolerance times the vertices",
+}
+
 
 def skipped_checks(*, distance: bool, predecessor: bool) -> list[dict[str, str]]:
     """Say which of the five checks a result of distances or predecessors alone does not get, and why."""

@@ -120,7 +120,7 @@ def _results(
     Where nothing is to be computed, no run is recorded.
     """
     found = forecast(plan, cache, **machine).statuses
-    needed = {run for table in wanted for part in table.parts for run, _ in (part.result, part.ids)}
+    needed = {run for table in wanted for part in table.parts for run, _ in part.read}
     if all(found[key].state == CACHED for key in needed):
         return {key: found[key].outputs or () for key in needed}, 0
     failed = last_failed_recipes(cache.root, file)

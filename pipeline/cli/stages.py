@@ -53,7 +53,8 @@ def _overview(stages: list[Stage]) -> Iterator[str]:
 
 def _kinds(slot: Slot) -> str:
     kinds = "anything" if len(slot.kinds) > 5 else " | ".join(slot.kinds)
-    return f"[{kinds}, ...]" if slot.many else kinds
+    kinds = f"[{kinds}, ...]" if slot.many else kinds
+    return f"{kinds}, optional" if slot.optional else kinds
 
 
 def _details(stage: Stage) -> Iterator[str]:

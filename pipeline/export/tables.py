@@ -23,6 +23,7 @@ from gravel.pipeline.core.names import suggest
 from gravel.pipeline.export.columns import EXPORTABLE, Columns, columns_of, joined
 from gravel.pipeline.export.writers import check_format, write_file
 from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.pipeline.plan.vertex_ids import Output, ids_through, planned_ids
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import exported_path
 from gravel.pipeline.workflow.entries import REPEAT
@@ -49,13 +50,18 @@ _UNSAFE = re.compile(r"[^\w.+=,@ -]+")
 class Part:
     """One result in a table: the runs, and the places among their outputs, of it and of its vertices' ids.
 
-    `axes` are the values that become columns.
+    `ids` are as `gravel.pipeline.plan.vertex_ids` finds them, `axes` the values that become columns.
     """
 
     key: str
-    result: tuple[str, int]
-    ids: tuple[str, int]
+    result: Output
+    ids: tuple[Output, ...]
     axes: Mapping[str, str]
+
+    @property
+    def read(self) -> tuple[Output, ...]:
+        """All outputs that its rows are made of, the result first."""
+        return self.result, *self.ids
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class Table:
 
     def split(self, outputs: Outputs) -> tuple[Table, list[str]]:
         """Return the table of the results that there are, and the keys of those that there are not."""
-        there = [part for part in self.parts if outputs(part.result[0]) and outputs(part.ids[0])]
+        there = [part for part in self.parts if all(outputs(run) for run, _ in part.read)]
         missing = [part.key for part in self.parts if part not in there]
         return Table(self.path, self.entry, tuple(there)), missing
 
@@ -92,8 +98,8 @@ class Table:
         """Return its rows; raises `DamagedArtifact`, and RequestError for results that are no one table."""
         read = []
         for part in self.parts:
-            result, ids = (cache.open(outputs(run)[at]) for run, at in (part.result, part.ids))
-            read.append((part.axes, columns_of(result, ids)))  # type: ignore[arg-type]
+            result, *ids = (cache.open(outputs(run)[at]) for run, at in part.read)
+            read.append((part.axes, columns_of(result, ids_through(ids))))
         return joined(read)
 
     def write(self, cache: Cache, outputs: Outputs) -> Written:
@@ -104,7 +110,7 @@ class Table:
         """
         path = self.path.absolute()
         memo = exported_path(blake3(os.fsencode(path)).hexdigest())
-        of = [[outputs(run)[at] for run, at in (part.result, part.ids)] for part in self.parts]
+        of = [[outputs(run)[at] for run, at in part.read] for part in self.parts]
         body = {
             "format": FORMAT,
             "path": str(path),
@@ -266,7 +272,7 @@ def _filled(name: str, values: Mapping[str, str]) -> str:
     )
 
 
-def _sources(plan: Plan, run: StageRun, place: Location | None) -> tuple[tuple[str, int], tuple[str, int]]:
+def _sources(plan: Plan, run: StageRun, place: Location | None) -> tuple[Output, tuple[Output, ...]]:
     """Find the runs, and the places in their outputs, of a result and of the ids of its vertices."""
     kinds = run.stage.outputs
     kind = next((kind for kind in EXPORTABLE if kind in kinds), None)
@@ -276,13 +282,12 @@ def _sources(plan: Plan, run: StageRun, place: Location | None) -> tuple[tuple[s
             hint=f"stages that make one of {', '.join(EXPORTABLE)} can be exported",
             location=place,
         )
-    lineage = [run, *plan.lineage(run.key)]
-    ingest = next((one for one in lineage if "VertexIds" in one.stage.outputs), None)
-    if ingest is None:
+    ids = planned_ids(plan, run.key)
+    if not ids:
         problem = f"{run.entry} rests on no stage that names vertices"
         raise RequestError(problem, hint="start with ingest", location=place)
-    for one in (run, ingest):
+    for one in (run, *(plan.runs[key] for key, _ in ids)):
         if not one.keep:
             problem = f"{one.entry} is not kept (keep: false)"
             raise RequestError(problem, hint="set keep: true to export it", location=place)
-    return (run.key, kinds.index(kind)), (ingest.key, ingest.stage.outputs.index("VertexIds"))
+    return (run.key, kinds.index(kind)), ids

@@ -99,14 +99,15 @@ def _resolved(cache: Cache, stored: Sequence[ArtifactRecord]) -> Iterator[Leavin
     """Find the memos of source ids that were looked up in artifacts that are gone."""
     from gravel.pipeline.plan.recipes import resolved_name
 
-    owners = [record.id for record in stored if record.kind == "VertexIds"]
+    there = {record.id for record in stored}
     for name, text in _files(cache, RESOLVED):
         try:
-            ids = list(unseal(text)["ids"])
+            memo = unseal(text)
+            artifacts, ids = list(memo["artifacts"]), list(memo["ids"])
         except (BrokenRecord, KeyError, TypeError, ValueError):
             yield Leaving(name, "the remembered ids cannot be read")
         else:
-            if name not in {resolved_name(owner, ids) for owner in owners}:
+            if not there.issuperset(artifacts) or name != resolved_name(artifacts, ids):
                 yield Leaving(name, "the artifact that its ids were looked up in is gone")
 
 

@@ -13,8 +13,9 @@ from gravel.pipeline.core.errors import GravelError, Location, NeedsContent, Req
 from gravel.pipeline.core.hashing import Recipe, content_of, digest, make_recipe
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.datasets.file_digest import FileDigests
-from gravel.pipeline.plan import sources
+from gravel.pipeline.plan import sources, vertex_ids
 from gravel.pipeline.plan.model import InputRef, Plan, StageRun
+from gravel.pipeline.plan.vertex_ids import Output, ids_through, planned_ids
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import resolved_path
 from gravel.pipeline.workflow.data_files import listed_id
@@ -104,13 +105,14 @@ class RecipeMaker:
         ids, listed = run.stage.source_ids(run.parameters), run.stage.ids_file(run.parameters)
         if not ids and listed is None:
             return run.parameters
-        giver = self._vertex_ids(run)
-        if giver is None:
+        outputs = self._vertex_ids(run)
+        if not outputs:
             return run.parameters
         if listed is not None:
             ids = listed_sources(run, listed)
-        artifact_id = upstream[giver.key][giver.stage.outputs.index("VertexIds")]
-        resolved: Parameters = run.stage.with_vertices(run.parameters, self._find(giver, artifact_id, ids))
+        what = "vertex" if "vertices" in run.stage.parameters.model_fields else "source"
+        named_by = {key: upstream[key][place] for key, place in outputs}
+        resolved: Parameters = run.stage.with_vertices(run.parameters, self._find(named_by, ids, what))
         return resolved
 
     def recipe(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Recipe:
@@ -156,7 +158,7 @@ class RecipeMaker:
             found.sort(key=lambda each: each[1])
         return dict(found)
 
-    def _vertex_ids(self, run: StageRun) -> StageRun | None:
+    def _vertex_ids(self, run: StageRun) -> tuple[Output, ...]:
         givers = [each for each in self._plan.lineage(run.key) if "VertexIds" in each.stage.outputs]
         if len(givers) > 1:
             names = ", ".join(each.key for each in givers)
@@ -164,35 +166,35 @@ class RecipeMaker:
                 f"the sources of {run.key} are ids, and it depends on several sets of ids: {names}",
                 location=run.location,
             )
-        return givers[0] if givers else None
+        return planned_ids(self._plan, *run.upstream)
 
-    def _find(self, giver: StageRun, artifact_id: str, ids: tuple[int | str, ...]) -> tuple[int, ...]:
-        """Look ids up in the memo, else in the artifact."""
+    def _find(self, named_by: Mapping[str, str], ids: tuple[int | str, ...], what: str) -> tuple[int, ...]:
+        """Look ids up in the memo, else in the artifacts that name vertices, by the runs that made them."""
         from gravel.pipeline.store.records import RECORD_FORMAT, BrokenRecord, seal, unseal
 
-        name = resolved_name(artifact_id, ids)
+        artifacts = list(named_by.values())
+        name = resolved_name(artifacts, ids)
         memo = self._cache.files.read(name)
         if memo is not None:
             with suppress(BrokenRecord, KeyError, ValueError):
                 return tuple(unseal(memo[0])["vertices"])
-        if self.open_ids is not None:
-            vertex_ids = self.open_ids(artifact_id)
-        elif artifact_id.startswith(PSEUDO):
-            raise NeedsResult(giver.key)
-        else:
-            vertex_ids = self._cache.open(artifact_id)
-        vertices = sources.find_vertices(vertex_ids, ids)
-        body = {"format": RECORD_FORMAT, "ids": list(ids), "vertices": list(vertices)}
+        not_there = [key for key, artifact in named_by.items() if artifact.startswith(PSEUDO)]
+        if self.open_ids is None and not_there:
+            raise NeedsResult(not_there[0])
+        named = ids_through(list(map(self.open_ids or self._cache.open, artifacts)))
+        vertices = sources.find_vertices(named, ids, what)
+        body = {"format": RECORD_FORMAT, "artifacts": artifacts, "ids": list(ids), "vertices": list(vertices)}
         with suppress(GravelError):  # without a memo they are looked up again
             self._cache.files.replace(name, seal(body))
         return vertices
 
 
-def resolved_name(artifact_id: str, ids: Sequence[int | str]) -> str:
-    """Name the file of the cache that remembers which vertices these ids are in an artifact."""
+def resolved_name(artifacts: Sequence[str], ids: Sequence[int | str]) -> str:
+    """Name the file of the cache that remembers which vertices these ids are by artifacts that name them."""
     # The code that resolves is part of the name: what an earlier version of it found is not served.
-    code = blake3(Path(__file__).with_name("sources.py").read_bytes()).hexdigest()
-    return resolved_path(digest([artifact_id, list(ids), code]))
+    files = Path(__file__).with_name("sources.py"), Path(vertex_ids.__file__)
+    code = blake3(b"".join(each.read_bytes() for each in files)).hexdigest()
+    return resolved_path(digest([list(artifacts), list(ids), code]))
 
 
 def _graph_id(plan: Plan, ref: InputRef, upstream: Mapping[str, tuple[str, ...]]) -> str:

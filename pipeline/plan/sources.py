@@ -29,11 +29,13 @@ class UnknownSource(StageError):
     """Sources that are not vertices of the graph."""
 
 
-def find_vertices(vertex_ids: VertexIds, wanted: Sequence[int | str]) -> tuple[int, ...]:
+def find_vertices(
+    vertex_ids: VertexIds, wanted: Sequence[int | str], what: str = "source"
+) -> tuple[int, ...]:
     """Return the internal index of each id.
 
     The ids are ascending, and read in blocks around the places of a binary search. Raises UnknownSource that
-    names the ids that are not in the graph, each with the nearest one that is.
+    names the ids that are not in the graph, each with the nearest one that is; `what` is what it calls them.
     """
     count = vertex_ids.vertex_count
     ascending = _ascending(vertex_ids)
@@ -54,7 +56,7 @@ def find_vertices(vertex_ids: VertexIds, wanted: Sequence[int | str]) -> tuple[i
             nearest = min(around, key=lambda known: abs(known - value), default=None)
             unknown.append((str(each), f"the nearest id that is: {nearest}"))
     if unknown:
-        raise UnknownSource(_unknown_message(unknown, count))
+        raise UnknownSource(_unknown_message(unknown, count, what))
     return tuple(found)
 
 
@@ -91,14 +93,15 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…")
 
 
-def _unknown_message(unknown: list[tuple[str, str]], count: int) -> str:
+def _unknown_message(unknown: list[tuple[str, str]], count: int, what: str) -> str:
     if count == 0:
-        return f"source {unknown[0][0]} is not in the graph, which has no vertices"
+        return f"{what} {unknown[0][0]} is not in the graph, which has no vertices"
     if len(unknown) == 1:
-        return f"source {unknown[0][0]} is not in the graph ({unknown[0][1]})"
+        return f"{what} {unknown[0][0]} is not in the graph ({unknown[0][1]})"
     named = [f"{each} ({nearest})" for each, nearest in unknown[:MAX_NAMED]]
     more = f" and {len(unknown) - MAX_NAMED} more" if len(unknown) > MAX_NAMED else ""
-    return f"these sources are not in the graph: {', '.join(named)}{more}"
+    many = {"vertex": "vertices"}.get(what, f"{what}s")
+    return f"these {many} are not in the graph: {', '.join(named)}{more}"
 
 
 class _TextBlocks:

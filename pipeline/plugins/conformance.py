@@ -78,6 +78,8 @@ def _made(graph: str, name: str) -> tuple[Artifact, ...]:
     stage = all_stages()[entry.pop("stage")]
     inputs: dict[str, Any] = {}
     for slot, each in stage.inputs.items():
+        if each.optional and slot not in entry:
+            continue
         named = entry.pop(slot)
         givers = named if isinstance(named, list) else [named]
         made = (artifact for giver in givers for artifact in _made(graph, giver))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
+from gravel.pipeline.plan.recipes import PSEUDO
+from gravel.pipeline.plan.vertex_ids import ids_outputs, ids_through
 from gravel.pipeline.progress.tables import severity
 from gravel.pipeline.records.past_runs import reading_notes
 from gravel.pipeline.records.record import DONE
@@ -29,6 +31,7 @@ from gravel.pipeline.store.folder import PAGE_DATA, STATIC_PAGE
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Json
 from gravel.stages.charts import Chart
+from gravel.stages.stage import all_stages
 from gravel.stages.urls import visible
 
 if TYPE_CHECKING:
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from gravel.pipeline.store.cache import Cache
-    from gravel.stages.artifacts import VertexIds
 
 SIZE_LIMIT = 2_000_000
 """Bytes of `report.html` at most; pictures are left out from the last one up until it fits."""
@@ -136,8 +138,7 @@ def _name_vertices(
     def named(piece: Json, origin: str = key) -> Json:
         if not isinstance(piece, dict):
             return piece
-        ids = ids_behind(origin)
-        name = ids.one(piece["vertex"]) if ids else piece["vertex"]
+        name = ids_behind(origin)(piece["vertex"])
         return name if isinstance(name, int) or len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 1] + "…"
 
     for section in sections:
@@ -152,16 +153,34 @@ def _name_vertices(
             ]
 
 
-def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Any:
+def _ids_behind(key: str, by_key: Mapping[str, Json], cache: Cache) -> Callable[[int], int | str]:
+    """Return what names the vertices that a run or a report is about.
+
+    They stay numbers where the cache lacks their ids. Where inputs are of a graph and of its subgraphs, only
+    a row that names its run says which vertices it means, and others have texts such as "vertex 3".
+    """
     from gravel.pipeline.export.columns import FileIds
 
-    waiting = [key]
-    for run in (by_key[name] for name in waiting if name in by_key):
-        for output in run["outputs"]:
-            if not output.startswith("recipe:") and cache.describe(output).kind == "VertexIds":
-                return FileIds(cast("VertexIds", cache.open(output)))
-        waiting += [upstream for upstream in run["upstream"] if upstream not in waiting]
-    return None
+    def kinds(name: str) -> list[str]:
+        outputs = by_key[name]["outputs"]
+        if outputs and not any(each.startswith(PSEUDO) for each in outputs):
+            return [cache.describe(each).kind for each in outputs]
+        stage = all_stages().get(by_key[name]["stage"])
+        return [] if stage is None else list(stage.outputs)
+
+    def upstream(name: str) -> list[str]:
+        return [each for each in by_key[name]["upstream"] if each in by_key]
+
+    if key not in by_key:
+        return int
+    ways = [ids_outputs([each], upstream, kinds) for each in upstream(key)]
+    if by_key[key]["stage"] == "report" and len({way[:-1] for way in ways if way}) > 1:
+        return "vertex {}".format
+    found = ids_outputs([key], upstream, kinds)
+    named_by = [by_key[run]["outputs"][at] for run, at in found if len(by_key[run]["outputs"]) > at]
+    if not found or len(named_by) < len(found) or any(each.startswith(PSEUDO) for each in named_by):
+        return int
+    return FileIds(ids_through([cache.open(each) for each in named_by])).one
 
 
 def _render(

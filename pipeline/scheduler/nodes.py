@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from gravel.pipeline.plan.model import Plan, StageRun
+from gravel.pipeline.plan.vertex_ids import NAMING
 from gravel.pipeline.scheduler.node import DONE, ENDED, KNOWN, NOT_RUN, WAITING, WANTED, Node, ReadyQueue
 
 
@@ -55,7 +56,7 @@ class Nodes:
             source.open += node.state not in ENDED
         for each in watched:
             each.watchers.append(node)
-            if each not in node.sources and "VertexIds" in each.run.stage.outputs:
+            if each not in node.sources and not NAMING.isdisjoint(each.run.stage.outputs):
                 self.ask(node, each)
 
     def rewire(self, node: Node, run: StageRun) -> None:

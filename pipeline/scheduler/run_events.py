@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.plan.builder import MEASURED
 from gravel.pipeline.plan.status import History
+from gravel.pipeline.plan.vertex_ids import ids_through, planned_ids
 from gravel.pipeline.progress.events import Display, Event, Pace, QuietDisplay
 from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.records.record import RunRecord, StageRecord
@@ -264,11 +265,10 @@ class RunEvents:
             return text
         shown = failure.vertices[:SHOWN_VERTICES]
         named = None
-        for run in self._plan.lineage(key):
-            if "VertexIds" in run.stage.outputs and run.key in ids:
-                with suppress(Exception):  # that the ids cannot be read must not hide the failure
-                    named = _file_ids(self.open(ids[run.key][run.stage.outputs.index("VertexIds")]), shown)
-                break
+        outputs = planned_ids(self._plan, *self._plan.runs[key].upstream)
+        if outputs and all(run in ids for run, _ in outputs):
+            with suppress(Exception):  # that the ids cannot be read must not hide the failure
+                named = _file_ids(ids_through([self.open(ids[run][place]) for run, place in outputs]), shown)
         words = ", ".join(map(str, named or shown))
         more = len(failure.vertices) - len(shown)
         kind = "ids in the input" if named else "internal indices"

@@ -221,7 +221,7 @@ class _EntryReader:
 
     def _note_missing(self, stage: Stage, found: Mapping[str, tuple[Named, ...]]) -> None:
         for slot, each in stage.inputs.items():
-            if slot in found:
+            if slot in found or each.optional:
                 continue
             fit = "anything" if len(each.kinds) > 5 else either(each.kinds)
             key = slot if len(stage.inputs) > 1 else "inputs" if each.many else "input"

@@ -11,6 +11,12 @@ from gravel.stages.kernel_variants import U32, Kernel, MadeBy, columns_searched
 
 def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     """Name the kernels; `asked` is what the stage is asked for, of a graph of many vertices."""
+    if asked.measure == "pagerank":
+        columns = (
+            "kernels/pagerank/columns.cu",
+            {**U32, "WEIGHT": "u8"},
+        )  # whether there are weights is not known
+        return columns, ("kernels/pagerank/commit.cu", {})
     if asked.of_paths:
         words = min(MAX_WORDS, -(-_count(asked.sources) // LANES))
         arcs = str(int(asked.measure == "edge_betweenness"))

@@ -70,7 +70,7 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     permutation, notes, beside = permutation_of(stored), [], 0
     if isinstance(stored, Partition) or getattr(stored, "subgraphs", None) is not None:
         copies = 2 if isinstance(stored, CompressedGraph) else 1  # its subgraphs are there as well
-        stored = _put_together(stored, permutation)
+        stored = put_together(stored, permutation)
         notes.append("the ranks' subgraphs were put together again")
         beside = copies * sizes_of(stored).decoded + 8 * stored.vertex_count
     if not isinstance(stored, CompressedGraph):
@@ -150,7 +150,7 @@ def _elsewhere(
     )
 
 
-def _put_together(stored: Stored, permutation: NDArray[Any] | None) -> Graph:
+def put_together(stored: Stored, permutation: NDArray[Any] | None) -> Graph:
     """Make one graph of the subgraphs of all ranks, of columns or compressed."""
     from gravel.kernels.partition.assemble import assemble
     from gravel.stages.compressing.decoding import decompress

@@ -8,9 +8,10 @@ from gravel.kernels.betweenness import buffers as betweenness
 from gravel.kernels.buffers import exact, total
 from gravel.kernels.distances.buffers import least_device_bytes, own_search, widest
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.stages.measuring.flow import flow_need
 from gravel.stages.measuring.host_need import COMPILED, host_bytes, sources_asked
 from gravel.stages.measuring.parameters import CentralityParameters
-from gravel.stages.measuring.rows import Sizes
+from gravel.stages.measuring.rows import Sizes, made_on_host, sizes_of_extent
 from gravel.stages.measuring.spreading import need_of_workers, share_of, sums_bytes
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.turning import COMPILED as TURNING
@@ -29,6 +30,9 @@ BOUNDS = 96
 
 def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine) -> Need:
     """State what the stage takes for a graph."""
+    if parameters.measure == "pagerank":
+        weighted = stored.weighted and parameters.by != "arcs"
+        return flow_need(stored, parameters.direction, machine, weighted=weighted)
     read = replace(stored, weighted=False)
     graph = turned_extent(read, parameters.direction)
     sources = sources_asked(parameters, graph.vertices)
@@ -45,29 +49,15 @@ def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
     return Extent(kind="Centrality", vertices=vertices, bytes=16 * rows), Extent(kind="Batches", bytes=0)
 
 
-def _sizes(graph: Extent) -> Sizes:
-    stream = graph.bytes - 8 * (graph.vertices + 1) if graph.kind == "CompressedGraph" else None
-    return Sizes(graph.vertices, graph.arcs, stream if graph.ranks == 0 else None)
-
-
-def _made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
-    """State what rows take that are made on the host, and the stream that they are decoded from."""
-    encoded = graph.kind == "CompressedGraph"
-    if graph.normal_arcs is not None or graph.kind == "Partition":
-        # A compressed partition is decoded, then put together.
-        return (2 if encoded else 1) * sizes.decoded + 8 * graph.vertices
-    return sizes.decoded + graph.bytes if decoded and encoded else 0
-
-
 def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
-    n, outputs, sizes = graph.vertices, _outputs(graph.vertices, sources), _sizes(graph)
+    n, outputs, sizes = graph.vertices, _outputs(graph.vertices, sources), sizes_of_extent(graph)
     width = sizes.width
     results = host_bytes(n, sources)
     if machine.backend == "cuda":
-        results += _made_on_host(graph, sizes, decoded=False)
+        results += made_on_host(graph, sizes, decoded=False)
         refusal = _too_little(parameters, least_device_bytes(n, width))
         return replace(_on_gpu(parameters, sizes, sources, machine, results, outputs), refusal=refusal)
-    made = _made_on_host(graph, sizes, decoded=True)
+    made = made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made))
     _, _, batch = widest(n, width, max(1, sources), machine.threads, limit)
     own = exact(own_search(n, width))
@@ -113,7 +103,7 @@ def _too_little(parameters: CentralityParameters, least: int) -> str:
 def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
     n, sources, size = graph.vertices, max(1, sources), sums_bytes(parameters, graph) // 8
     of_edges = parameters.measure == "edge_betweenness"
-    outputs, sizes = _outputs(n, 3 * size // 2 if of_edges else n), _sizes(graph)
+    outputs, sizes = _outputs(n, 3 * size // 2 if of_edges else n), sizes_of_extent(graph)
     width, rows = sizes.width, sizes.decoded
     # Rows of predecessors, and the tails of arcs that they are made of.
     back, tails = (rows, TURNING + width * graph.arcs) if graph.directed else (0, 0)
@@ -121,14 +111,14 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
     results = BETWEENNESS_COMPILED + back + 8 * n + 16 * n
     results += EDGES * size if of_edges else 24 * n
     if machine.backend == "cuda":
-        results += _made_on_host(graph, sizes, decoded=of_edges)
+        results += made_on_host(graph, sizes, decoded=of_edges)
         symmetric = not graph.directed
         batch = total(betweenness.on_device(n, graph.arcs, width, sources, size, symmetric=symmetric))
         limit = int(parameters.memory or max(0, machine.device_memory - rows - back))
         refusal = _too_little(parameters, exact(betweenness.one_by_one(n, width, 1)) + 8 * size)
         device = max(rows + back + min(batch, limit), rows + sizes.encoded)
         return Need(results + tails, device, outputs, refusal=refusal)
-    made = _made_on_host(graph, sizes, decoded=True)
+    made = made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made - back))
     each = exact(betweenness.workspace(n, width, size))
     threads = max(1, min(machine.threads, sources, (limit - 8 * size) // max(1, each)))

@@ -10,6 +10,9 @@ from gravel.stages.stage import Parameters
 from gravel.stages.traversal.parameters import RandomSources, VertexSources
 from gravel.stages.turning import Direction
 
+OF_PAGERANK = ("damping", "personalization", "tolerance", "max_iterations", "by")
+"""Parameters of that measure alone."""
+
 
 class CentralityParameters(Parameters):
     """Parameters: the measure, and the vertices that it is computed for."""
@@ -22,13 +25,15 @@ class CentralityParameters(Parameters):
         "average_path_length",
         "betweenness",
         "edge_betweenness",
+        "pagerank",
     ]
     """`closeness` is the reciprocal of the mean distance, times the share of vertices that are reached.
     `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance to a
     vertex that is reached. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
     `average_path_length` is the mean distance to the vertices that are reached, and of drawn vertices an
     estimate for the graph. `betweenness` is the share of shortest paths between two others that go through
-    the vertex, and `edge_betweenness` that of shortest paths through each edge."""
+    the vertex, and `edge_betweenness` that of shortest paths through each edge. `pagerank` is how often a
+    random surfer is at the vertex."""
     vertices: Literal["all"] | RandomSources | VertexSources = "all"
     """`all`, `{random: k, seed: s}`, or `{vertices: [...]}` in the order of `symmetrize`, each once."""
     hops: Annotated[int, Field(ge=0)] | None = None
@@ -41,9 +46,22 @@ class CentralityParameters(Parameters):
     """Count a path for its ends, too, in `betweenness`."""
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     """With which the mean of the graph lies between the bounds of `average_path_length`."""
+    damping: Annotated[float, Field(ge=0, le=1)] = 0.85
+    """With which probability the surfer of `pagerank` follows an arc; else it jumps."""
+    personalization: Literal["all"] | VertexSources = "all"
+    """Where the surfer of `pagerank` jumps to, also from vertices without arcs: `all`, or
+    `{vertices: [...]}`, one as often as another."""
+    tolerance: Annotated[float, Field(gt=0)] = 1e-6
+    """Stop `pagerank` where all ranks together change by less than this times the number of vertices."""
+    max_iterations: Annotated[int, Field(ge=1)] = 100
+    """Iterations within which `pagerank` must converge."""
+    by: Literal["auto", "arcs", "weights"] = "auto"
+    """Let the surfer of `pagerank` follow each arc of a vertex as often (`arcs`), or by its weight. `auto`
+    takes weights if there are any."""
     direction: Direction = "out"
     """Of a directed graph, take distances from the vertex along arcs (`out`), those to it (`in`), or let arcs
-    lead both ways. NetworkX has `in` for closeness and harmonic centrality, and `out` for eccentricity."""
+    lead both ways. NetworkX has `in` for closeness and harmonic centrality, and `out` for eccentricity. The
+    surfer of `pagerank` follows arcs (`out`), or goes against them."""
     memory: ByteSize | None = Field(default=None, gt=0)
     """The most memory that a batch of searches may take beside the graph; by default all that is there."""
     workers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
@@ -66,10 +84,13 @@ class CentralityParameters(Parameters):
             raise ValueError(
                 "average_path_length needs vertices that are drawn, or all; chosen ones bound nothing"
             )
+        if self.measure == "pagerank":
+            self._refuse_searches()
         own = {"sources", "normalized"} & self.model_fields_set
         if not self.of_paths and own:
             raise ValueError(f"{self.measure} takes no {min(own)}; only betweenness does")
-        for name, measure in (("endpoints", "betweenness"), ("confidence", "average_path_length")):
+        of_ranks = ((name, "pagerank") for name in OF_PAGERANK)
+        for name, measure in (("endpoints", "betweenness"), ("confidence", "average_path_length"), *of_ranks):
             if name in self.model_fields_set and self.measure != measure:
                 raise ValueError(f"{self.measure} takes no {name}; only {measure} does")
         if isinstance(self.vertices, VertexSources):
@@ -78,3 +99,15 @@ class CentralityParameters(Parameters):
             if twice is not None:
                 raise ValueError(f"vertex {twice} is listed twice")
         return self
+
+    def _refuse_searches(self) -> None:
+        """Refuse what is for measures by searches."""
+        if self.vertices != "all":
+            raise ValueError("pagerank is computed for all; personalization says where the surfer jumps to")
+        if self.memory is not None:
+            raise ValueError("pagerank takes no memory; it has no batches")
+        if isinstance(self.workers, int) and self.workers > 1:
+            raise ValueError(
+                f"pagerank is computed by one worker, not over ranks, so that {self.workers} workers are of "
+                "no use; leave workers out"
+            )

@@ -25,6 +25,8 @@ from gravel.kernels.layouts.units import offsets_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gravel.stages.sizes import Extent
+
 FEWEST = 64
 """Sources of the narrowest batch, which must fit beside rows in GPU memory."""
 
@@ -101,6 +103,21 @@ def sizes_of(stored: Any) -> Sizes:
     size = len(stored.stream)
     twice = padded(size) != size and backend_of(where_it_is(stored.stream)) == "cuda"
     return Sizes(stored.vertex_count, stored.arc_count, size, copied=size if twice else 0)
+
+
+def sizes_of_extent(graph: Extent) -> Sizes:
+    """Return the sizes of rows that are planned."""
+    stream = graph.bytes - 8 * (graph.vertices + 1) if graph.kind == "CompressedGraph" else None
+    return Sizes(graph.vertices, graph.arcs, stream if graph.ranks == 0 else None)
+
+
+def made_on_host(graph: Extent, sizes: Sizes, *, decoded: bool) -> int:
+    """State what rows take that are made on the host, and the stream that they are decoded from."""
+    encoded = graph.kind == "CompressedGraph"
+    if graph.normal_arcs is not None or graph.kind == "Partition":
+        # A compressed partition is decoded, then put together.
+        return (2 if encoded else 1) * sizes.decoded + 8 * graph.vertices
+    return sizes.decoded + graph.bytes if decoded and encoded else 0
 
 
 def where_searched(stored: Any, placement: str, memory: int, host: int | None = None) -> Where:

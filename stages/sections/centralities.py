@@ -29,7 +29,9 @@ def centrality_sections(members: Members) -> list[Made]:
     sections: list[Made] = []
     if measured:
         estimated = [(label, one) for label, one in measured if one.estimate is not None]
-        sections += [_summary(measured), *([_estimates(estimated)] if estimated else []), _top(measured)]
+        ranked = [(label, one) for label, one in measured if one.convergence is not None]
+        sections += [_summary(measured), *([_estimates(estimated)] if estimated else [])]
+        sections += [*([_convergence(ranked)] if ranked else []), _top(measured)]
         sections += [_distribution(label, one) for label, one in measured if len(one.value) > 1]
     if any(one.batches for _, one in timed):
         several = [(label, one) for label, one in timed if one.workers]
@@ -93,6 +95,17 @@ def _estimates(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
             + [one.estimate[name] for name in ("value", "low", "high", "confidence")]
             for label, one in measured
         ],
+    )
+
+
+def _convergence(ranked: Sequence[tuple[str, Centrality]]) -> Made:
+    names = ("by", "damping", "tolerance", "iterations", "residual")
+    return table(
+        "PageRank",
+        "The residual is the sum of what the last iteration changed. It is less than the tolerance times the "
+        "number of vertices.",
+        ["run", "measure", *names],
+        [[label, name_of(one), *(one.convergence[name] for name in names)] for label, one in ranked],
     )
 
 
@@ -161,7 +174,8 @@ def _batches(timed: Sequence[tuple[str, Batches]]) -> Made:
     return table(
         "Batches of centralities",
         "Sources that an earlier run searched from, which did not end, count as resumed, and their time "
-        "counts. Eccentricities of all vertices come from bounds: their sources are vertices decided.",
+        "counts. Eccentricities of all vertices come from bounds: their sources are vertices decided. Of "
+        "PageRank all vertices are one batch.",
         [
             *("run", "measure", "backend", "form", "workers", "batches", "sources", "resumed", "seconds"),
             "sources a second",

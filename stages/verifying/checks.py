@@ -41,13 +41,19 @@ def verified_searches(
 
 
 def verified_components(
-    checks: Iterable[Check], on: str, whole: float | None = None, *, algorithm: str = "components"
+    checks: Iterable[Check],
+    on: str,
+    whole: float | None = None,
+    *,
+    algorithm: str = "components",
+    what: str = "the components",
 ) -> Verification:
-    """Record the checks of components; `whole` is the share of vertices with their whole component's label.
+    """Record the checks of components, or of `what` else all vertices have.
 
-    It is given where a traversal says that it left components in parts. Raises `VerificationFailed`.
+    `whole` is the share of vertices with their whole component's label, given where a traversal says that it
+    left components in parts. Raises `VerificationFailed`.
     """
-    refuse_broken(checks, "the components")
+    refuse_broken(checks, what)
     records: dict[str, dict[str, Any]] = {}
     count_passed(checks, records, on=on)
     skipped = []

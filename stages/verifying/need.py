@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
 
+RANK_BYTES = 40
+"""Per vertex of `gravel.kernels.verify.pagerank`: ranks, jumps, ranks after a step, changes, their order."""
+
 SENDING = 2 * MAX_THREADS * STAGE_BYTES
 """Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
 
@@ -90,6 +93,10 @@ def estimate(
     """State host and device bytes, and why the CPU does what a GPU might."""
     graph, traversal = inputs["graph"][0], inputs["traversal"][0]
     direction = traversal.direction
+    if traversal.kind == "Centrality":
+        outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
+        ranks = Need(COMPILED + RANK_BYTES * graph.vertices, 0, outputs)
+        return with_turning(ranks, graph, direction, compiled=COMPILED)
     searched = turned_extent(graph, direction)
     need = _need(parameters, searched, traversal, machine)
     return with_turning(need, graph, direction, compiled=COMPILED)

@@ -22,7 +22,7 @@ import psutil
 import pytest
 
 from tests.drills.gravel import LIMIT, PROGRAM, environment, session
-from tests.pipeline.workers.test_closed_processes import stage_text, waiting_run, workflow
+from tests.pipeline.workers.test_workers import stage_text, waiting_run, workflow
 
 pytestmark = [
     pytest.mark.slow,

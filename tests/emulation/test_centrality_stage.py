@@ -26,7 +26,9 @@ def measured(graph: Graph, backend: str, **asked: Any) -> Any:
 
 
 @pytest.mark.parametrize("direction", ["out", "in", "both"])
-@pytest.mark.parametrize("measure", ["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness"])
+@pytest.mark.parametrize(
+    "measure", ["closeness", "harmonic", "eccentricity", "neighbourhood", "betweenness", "pagerank"]
+)
 def test_values_are_those_of_the_cpu(on_cpu: None, measure: str, direction: str) -> None:
     offsets, columns = random_rows(3, symmetric=False, vertices=120)
     graph = Graph(

@@ -12,8 +12,8 @@ from gravel.stages.errors import StageError
 from gravel.stages.ranks import rank
 from tests.emulation.test_gpu_placed import pinned_on_cpu
 from tests.emulation.test_gpu_ranks import GPU, Workers
-from tests.stages.test_encoded_ranks import packed
-from tests.stages.test_partitioned import search, split
+from tests.stages.ranks.test_partition import packed
+from tests.stages.ranks.test_searches import search, split
 
 __all__ = ["pinned_on_cpu"]
 

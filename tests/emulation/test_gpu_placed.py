@@ -18,7 +18,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
 from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.emulation.test_placed import Pinned
-from tests.stages.test_partitioned import search, split
+from tests.stages.ranks.test_searches import search, split
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("pinned_on_cpu")]
 

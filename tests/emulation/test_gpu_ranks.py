@@ -18,7 +18,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
 from tests.emulation import fake_cupy
-from tests.stages.test_partitioned import search, split
+from tests.stages.ranks.test_searches import search, split
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 

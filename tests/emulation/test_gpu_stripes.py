@@ -18,7 +18,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation.test_gpu_ranks import GPU, Workers
-from tests.stages.test_partitioned import graph_of, search
+from tests.stages.ranks.test_searches import graph_of, search
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 

@@ -23,7 +23,7 @@ from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
-from tests.stages.test_partitioned import search, split
+from tests.stages.ranks.test_searches import search, split
 
 GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
 

@@ -96,6 +96,18 @@ def test_harmonic_centrality_is_that_of_networkx_up_to_rounding(on_gpu: Any) -> 
         assert list(found) == list(nx.harmonic_centrality(made, backend="networkx"))
 
 
+def test_pagerank_is_that_of_networkx_up_to_rounding(on_gpu: Any) -> None:
+    for kind in (nx.Graph, nx.DiGraph):
+        made = graph(kind, "mixed", 40, 60, 3)
+        for weight in (None, "cost"):
+            there = backend.convert_from_nx(made, {"cost": 1})
+            found = nx.pagerank(there, weight=weight, backend="gravel")
+            expected = nx.pagerank(made, weight=weight, backend="networkx")
+            assert found == pytest.approx(expected, rel=0, abs=1e-9)
+            assert list(found) == list(expected)
+            assert ("flow", weight, True) in there.kept
+
+
 def test_one_source_of_many_runs_on_the_gpu(on_gpu: Any) -> None:
     made = graph(nx.DiGraph, "range", 40, 90, 5)
     for sources in ([3], [3, 17], [3, 17, 22]):

@@ -23,7 +23,7 @@ from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.partition.test_components import shuffled_path
 from tests.parameters import slow_among
-from tests.stages.test_partitioned import split
+from tests.stages.ranks.test_searches import split
 from tests.zoo import scipy_components, zoo
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")

@@ -22,7 +22,7 @@ from tests.kernels.strong_components.test_strong_components import (
     random_graphs,
     turned,
 )
-from tests.stages.test_strong_components import graph_of, labels
+from tests.stages.traversal.test_strong import graph_of, labels
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("on_cpu")

@@ -20,8 +20,8 @@ import gravel
 
 ROOT = str(Path(gravel.__file__).parent)
 
-NOT_ASKED = {"info", "load"}
-"""Public names of a graph that search nothing."""
+NOT_ASKED = {"info", "load", "to_igraph"}
+"""Public names of a graph that search nothing, or need what is not installed for tests."""
 
 THREADS = 8
 
@@ -85,6 +85,17 @@ QUESTIONS: dict[str, Question] = {
     "compress": lambda g: of_graph(g.compress()),
     "place": lambda g: of_graph(g.place("host")),
     "save": saved,
+    "subgraph": lambda g: of_graph(g.subgraph(range(200))),
+    "subgraph near": lambda g: of_graph(g.bfs(3).within(2)),
+    "core": lambda g: of_graph(g.core(4)) if not g.directed else None,
+    "neighbors": lambda g: g.neighbors(7).to_pylist(),
+    "neighbors in": lambda g: g.neighbors(7, direction="in").to_pylist(),
+    "degree": lambda g: g.degree(7),
+    "degrees": lambda g: g.degrees().numpy(),
+    "has_edge": lambda g: [g.has_edge(7, 6), g.has_edge(7, 300)],
+    "edges": lambda g: [each.to_numpy() for each in g.edges().columns],
+    "to_networkx": lambda g: sorted(g.to_networkx().edges(data="weight")),
+    "to_scipy": lambda g: g.to_scipy().toarray(),
     "closeness": lambda g: columns(g.closeness()),
     "harmonic": lambda g: columns(g.harmonic(range(50))),
     "neighbourhood": lambda g: columns(g.neighbourhood(2)),

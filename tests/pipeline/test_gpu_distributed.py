@@ -14,7 +14,7 @@ from gravel.stages.traverse import STAGE
 from tests.directions import same_levels
 from tests.pipeline.test_gpu_rank_groups import outputs, run
 from tests.pipeline.test_gpu_transports import FLAG, traverse_losing_a_rank
-from tests.pipeline.workers.test_cluster import children
+from tests.pipeline.workers.test_local_cluster import children
 
 pytestmark = pytest.mark.gpu
 

@@ -10,7 +10,7 @@ import pytest
 
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
-from tests.pipeline.workers.test_partition_cluster import gravel
+from tests.pipeline.workers.test_rendezvous import gravel
 
 pytestmark = pytest.mark.gpu
 

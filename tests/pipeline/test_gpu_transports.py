@@ -15,7 +15,7 @@ import pytest
 from gravel.stages.traverse import STAGE, traverse
 from tests.directions import same_levels
 from tests.pipeline.test_gpu_rank_groups import outputs, run
-from tests.pipeline.workers.test_cluster import children
+from tests.pipeline.workers.test_local_cluster import children
 
 pytestmark = pytest.mark.gpu
 

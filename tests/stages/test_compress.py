@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
+from gravel.kernels.layouts import LAYOUTS, decode, encode
 from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
 from gravel.stages.compressing import on_device  # noqa: F401 (before what it imports is replaced)
@@ -22,11 +23,13 @@ from gravel.stages.compressing.decoding import decompress
 from gravel.stages.compressing.writing import row_ranges
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.ingest import read_edges
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.stage import Extent, Machine
 from tests.kernels.cuda_case import rmat
 from tests.stages.preparing_case import Refusing, packed_on_cpu, placed, same_bytes
 from tests.stages.preparing_case import graph_of as graph_in_memory
+from tests.stages.test_detection import COUNTS
 from tests.zoo import DATA, needs_data, zoo
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")
@@ -301,3 +304,17 @@ def test_arrays_of_a_device_are_asked_for(codec: str) -> None:
     for member in (rmat(9), *zoo()):
         graph = graph_in_memory(member)
         same_bytes(packed_on_cpu(placed(graph, Refusing), codec), packed_on_cpu(graph, codec))
+
+
+@needs_data
+@pytest.mark.parametrize("name", list(COUNTS))
+def test_real_graphs_come_back(name: str) -> None:
+    edges, _ = read_edges(DATA / name)
+    pairs = numpy.asarray(edges.source), numpy.asarray(edges.target)
+    for raw in (False, True):
+        direction = "as_given" if raw else "both"
+        built = build(*pairs, edges.vertex_count, direction=direction, keep_duplicates=raw, keep_loops=raw)
+        for layout in LAYOUTS:
+            again = decode(encode(layout, built.row_offsets, built.column_indices))
+            assert numpy.array_equal(again[0], built.row_offsets), layout
+            assert numpy.array_equal(again[1], built.column_indices), layout

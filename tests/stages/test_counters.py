@@ -36,7 +36,7 @@ from gravel.stages.stage import Extent, Machine
 from tests.stages.traverse_case import GRAPHS, plain
 from tests.zoo import scipy_distances
 
-SAMPLE = (Path(__file__).parent / "ncu" / "plain.csv").read_text()
+SAMPLE = (Path(__file__).parent / "counting" / "ncu" / "plain.csv").read_text()
 
 REFUSED = (
     "==PROF== Connected to process 77 (/usr/bin/python3.12)\n"
@@ -133,7 +133,7 @@ def ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def make(body: str) -> None:
         path = programs / "ncu"
-        head = FAKE.replace("{sample!r}", repr(str(Path(__file__).parent / "ncu" / "plain.csv")))
+        head = FAKE.replace("{sample!r}", repr(str(Path(__file__).parent / "counting" / "ncu" / "plain.csv")))
         path.write_text(f"#!{sys.executable}\n{textwrap.dedent(head)}\n{textwrap.dedent(body)}")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 

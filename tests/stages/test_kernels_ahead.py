@@ -44,6 +44,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("verify", {}),
     *(("reorder", {"method": method}) for method in ("original", "degree", "rcm")),
     *(("partition", {"scheme": scheme}) for scheme in ("delegates", "striped")),
+    ("subgraph", {"core": 2}),
     *(("compress", {"codec": codec}) for codec in ("csr", "varint", "blocks", "elias_fano", "auto")),
 ]
 
@@ -77,6 +78,14 @@ def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, A
             assert value in declared_variants(text)[name]
 
 
+@pytest.mark.parametrize(("codec", "layout"), [("varint", "varint"), ("csr", "csr"), ("auto", None)])
+def test_subgraphs_read_the_layout_of_the_graph(codec: str, layout: str | None) -> None:
+    stages = all_stages()
+    packed = stages["compress"].parameters(codec=codec)
+    found = kernels_ahead("subgraph", stages["subgraph"].parameters(core=1), [("compress", packed)])
+    assert [macros["LAYOUT"] for _, macros in found] == ([] if layout is None else [layout])
+
+
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize(
     ("behind", "file"),
@@ -105,6 +114,17 @@ def test_eccentricities_alone_have_bounds(measure: str) -> None:
         asked = all_stages()["centrality"].parameters(measure=measure, vertices=vertices)
         files = {Path(path).stem for path, _ in kernels_ahead("centrality", asked)}
         assert ("bounds" in files) == (measure == "eccentricity" and vertices == "all")
+
+
+def test_pagerank_has_kernels_of_its_own() -> None:
+    asked = all_stages()["centrality"].parameters(measure="pagerank")
+    for path, macros in kernels_ahead("centrality", asked):
+        if path.startswith("kernels/pagerank/"):
+            declared = declared_variants(read_source(path))
+            assert declared.keys() == macros.keys()
+            assert all(value in declared[name] for name, value in macros.items())
+    files = {Path(path).stem for path, _ in kernels_ahead("centrality", asked)}
+    assert {"columns", "commit"} <= files
 
 
 class Module:

@@ -28,6 +28,7 @@ DIRECT = (
     "networkx.algorithms.centrality.tests.test_betweenness_centrality",
     "networkx.algorithms.centrality.tests.test_closeness_centrality",
     "networkx.algorithms.centrality.tests.test_harmonic_centrality",
+    "networkx.algorithms.link_analysis.tests.test_pagerank",
 )
 """The modules that test gravel's functions by name; `ancestors` and `descendants` are in a slow one."""
 

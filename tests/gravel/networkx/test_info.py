@@ -4,9 +4,13 @@ import re
 import tomllib
 from pathlib import Path
 
+import networkx
+import pytest
+
 from gravel.networkx.device import GPU_FROM
 from gravel.networkx.info import MODULE_OF
 from gravel.networkx.limits import CROSSOVER
+from tests.gravel.networkx.suite import ALL, DIRECT, MOSTLY_WEIGHTED, report, run_suite
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
@@ -31,3 +35,28 @@ def test_the_versions_are_those_that_are_tested():
     tested = re.search(r"for version in ([\d. ]+);", (ROOT / ".ci" / "run").read_text()).group(1).split()
     assert f"Tested with NetworkX {' and '.join(tested)}." in PAGE
     assert allowed["networkx"] == [f"networkx>={tested[0]},<4"]
+
+
+ELSEWHERE = {"ancestors", "descendants", "generic_bfs_edges"}
+"""Functions that none of these modules calls with arguments that gravel takes."""
+
+
+def test_the_tests_of_the_functions_that_gravel_has_pass():
+    counts = run_suite(DIRECT, without=MOSTLY_WEIGHTED)
+    assert not counts["failed"], counts["end"]
+    assert counts["outcomes"]["passed"] > 250
+    assert {name for name, tests in counts["tests"].items() if tests} == set(MODULE_OF) - ELSEWHERE
+    assert set(counts["outcomes"]) == {"passed"}, list(report(counts))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_all_tests_of_networkx_pass():
+    counts = run_suite(ALL, timeout=1700)
+    assert not counts["failed"], counts["end"]
+    # No test of NetworkX calls it without a function for the neighbours; test_networkx.py does.
+    assert [name for name, tests in counts["tests"].items() if not tests] == ["generic_bfs_edges"]
+
+
+def test_every_name_is_one_that_networkx_dispatches():
+    assert set(MODULE_OF) <= set(networkx.utils.backends._registered_algorithms)

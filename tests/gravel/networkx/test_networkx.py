@@ -93,6 +93,34 @@ def test_components_of_many_nodes():
     assert found == expected
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", ["nstart", "dangling"])
+def test_pagerank_from_nowhere_does_not_converge(name):
+    for way in ("gravel", "networkx"):
+        with pytest.raises(nx.PowerIterationFailedConvergence):
+            nx.pagerank(nx.path_graph(4), **{name: {9: 1}}, backend=way)
+
+
+def test_pagerank_that_does_not_converge_names_its_residual():
+    with pytest.raises(nx.PowerIterationFailedConvergence) as error:
+        nx.pagerank(nx.path_graph(40), max_iter=2, tol=1e-9, backend="gravel")
+    assert "after 2 iterations the residual is" in str(error.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("made", "named", "reason"),
+    [
+        (nx.MultiGraph([(0, 1), (0, 1)]), {}, "parallel edges"),
+        (nx.path_graph(3), {"alpha": 1.5}, "no probability"),
+        (nx.path_graph(3), {"tol": 0}, "not positive"),
+        (nx.path_graph(3), {"personalization": {0: -1}}, "a value of personalization"),
+        (nx.path_graph(3), {"dangling": {0: float("nan")}}, "a value of dangling"),
+    ],
+)
+def test_pagerank_that_is_left_to_networkx(made, named, reason):
+    assert reason in backend.can_run("pagerank", (made,), named)
+
+
 NETWORKX = {
     "dijkstra": lambda g: nx.single_source_dijkstra_path_length(g, 3, backend="gravel"),
     "bfs": lambda g: nx.single_source_shortest_path_length(g, 3, backend="gravel"),
@@ -107,6 +135,7 @@ NETWORKX = {
         nx.all_pairs_dijkstra_path_length(g.subgraph(range(20)).copy(), backend="gravel")
     ),
     "core": lambda g: nx.core_number(g, backend="gravel"),
+    "pagerank": lambda g: nx.pagerank(g, backend="gravel"),
 }
 
 

@@ -29,7 +29,7 @@ from tests.kernels.conformance import check, csr_of, fetch, place, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.layouts.backwards import BACKWARDS, registered
 from tests.kernels.partition.test_encoded import check as check_ranks
-from tests.stages.placement_case import packed, run, stored
+from tests.stages.traversal.placement_case import packed, run, stored
 from tests.stages.traverse_case import as_graph, partitioned
 from tests.zoo import scipy_components
 

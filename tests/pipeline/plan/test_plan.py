@@ -221,7 +221,7 @@ def test_resolved_sources_of_other_code_are_resolved_again(bench, searched, monk
     code = bench.folder / "sources.py"
     code.write_text(Path(sources.__file__).read_text() + "# repaired\n")
     monkeypatch.setattr(recipes, "__file__", str(bench.folder / "recipes.py"))
-    monkeypatch.setattr(sources, "find_vertices", lambda ids, wanted: (1, 1))
+    monkeypatch.setattr(sources, "find_vertices", lambda ids, wanted, what: (1, 1))
     assert maker.resolve(plan.runs["bfs"], known).sources == [1, 1]
 
 

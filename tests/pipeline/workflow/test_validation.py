@@ -36,6 +36,7 @@ def test_the_quickstart_goes_through_all_eight_stages() -> None:
     workflow = load_workflow(WORKFLOWS / "quickstart.yaml")
     # The others are for benchmarks, for graphs that no worker holds or that Python saved, and for measures.
     others = {"counters", "probe", "graph500", "links", "distribute", "saved", "centrality", "paths"}
+    others |= {"subgraph"}
     assert {entry.stage.name for entry in workflow.stages.values()} == set(all_stages()) - others
     assert len(workflow.stages) == 8
     assert workflow.parameters == {"scale": 16, "sources": 8}

@@ -13,7 +13,7 @@ from gravel.kernels.bfs import prepare as prepare_csr
 from gravel.kernels.striped import StripedSearch, stripe
 from gravel.pipeline.cli import main
 from tests.kernels.cuda_case import fast_csr
-from tests.pipeline.workers.test_partition_cluster import gravel, outputs
+from tests.pipeline.workers.test_rendezvous import gravel, outputs
 from tests.workflows.real_graphs import graph_cases, read
 from tests.zoo import ZooGraph, needs_data
 
@@ -64,7 +64,7 @@ stages:
 """
 
 
-@pytest.mark.slow  # the gang is that of delegates, which tests/pipeline/workers/test_partition_cluster.py has
+@pytest.mark.slow  # the gang is that of delegates, which tests/pipeline/workers/test_rendezvous.py has
 def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
     file, root = tmp_path / "stripes.yaml", tmp_path / "cache"
     file.write_text(CLUSTER)

@@ -1,0 +1,174 @@
+"""The stage centrality with PageRank: the ranks of NetworkX, their verification, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import networkx
+import numpy
+import pytest
+from pydantic import ValidationError
+
+from gravel.kernels.layouts import LAYOUTS
+from gravel.stages.artifacts import Graph
+from gravel.stages.centrality import STAGE, centrality
+from gravel.stages.compress import CompressParameters, compress
+from gravel.stages.context import PlainContext
+from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.measuring.parameters import CentralityParameters
+from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.reorder import ReorderParameters, reorder
+from gravel.stages.sections.centralities import centrality_sections
+from gravel.stages.stage import Extent, Machine
+from gravel.stages.symmetrize import symmetrize
+from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.verify import verify
+from gravel.stages.verifying.parameters import VerifyParameters
+from tests.stages.test_centrality import edges
+
+CONTEXT = PlainContext()
+
+
+def graph_of(*, directed: bool, weighted: bool = False) -> Graph:
+    ends = replace(edges(), undirected=not directed)
+    asked: dict[str, Any] = {"direction": "as_given" if directed else "both"}
+    if weighted:
+        weight = numpy.random.default_rng(1).integers(1, 9, len(ends.source)).astype(numpy.float64)
+        ends, asked = replace(ends, weight=weight), {**asked, "weights": "minimum"}
+    return symmetrize(CONTEXT, SymmetrizeParameters(**asked), input=ends)
+
+
+def networkx_of(graph: Graph) -> Any:
+    n = graph.vertex_count
+    made = networkx.empty_graph(n, networkx.Graph if graph.symmetric else networkx.DiGraph)
+    tails = numpy.repeat(numpy.arange(n), numpy.diff(graph.row_offsets)).tolist()
+    weights = [1] * graph.arc_count if graph.weights is None else numpy.asarray(graph.weights).tolist()
+    heads = numpy.asarray(graph.column_indices).tolist()
+    made.add_weighted_edges_from(zip(tails, heads, weights, strict=True))
+    return made
+
+
+def ranks(stored: Any, machine: Machine | None = None, **asked: Any) -> Any:
+    context = CONTEXT if machine is None else PlainContext(machine)
+    return centrality(context, CentralityParameters(measure="pagerank", **asked), input=stored)[0]
+
+
+def forms(graph: Graph) -> list[Any]:
+    found: list[Any] = [graph]
+    found += [compress(CONTEXT, CompressParameters(codec=layout), input=graph) for layout in LAYOUTS]
+    found.append(reorder(CONTEXT, ReorderParameters(method="random"), input=graph))
+    found.append(compress(CONTEXT, CompressParameters(codec="varint"), input=found[-1]))
+    return found
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+def test_ranks_are_those_of_networkx_and_pass_their_check(directed: bool, weighted: bool) -> None:
+    graph = graph_of(directed=directed, weighted=weighted)
+    made = networkx_of(graph)
+    for tolerance in (1e-6, 1e-12):
+        asked: dict[str, Any] = {"tolerance": tolerance, "max_iterations": 500}
+        expected = networkx.pagerank(made, tol=tolerance, max_iter=500)
+        for form in forms(graph):
+            found = ranks(form, **asked)
+            numpy.testing.assert_allclose(found.value, [expected[v] for v in range(len(made))], atol=1e-9)
+            assert found.convergence["residual"] < tolerance * len(made)
+            checked = verify(CONTEXT, VerifyParameters(), graph=graph, traversal=found)
+            assert [check["check"] for check in checked.checks] == ["ranges", "sum", "residual"]
+            assert checked.algorithm == "pagerank"
+
+
+def test_rows_are_pulled_as_they_are_in_little_memory() -> None:
+    graph = graph_of(directed=False)
+    machine = Machine("cpu", 2, 1 << 20)
+    expected = ranks(graph).value
+    for layout in LAYOUTS:
+        stored = compress(CONTEXT, CompressParameters(codec=layout), input=graph)
+        numpy.testing.assert_array_equal(ranks(stored, machine).value, expected)
+
+
+def test_a_partition_and_directions() -> None:
+    graph = graph_of(directed=False)
+    split = partition(CONTEXT, PartitionParameters(ranks=2, threshold=4), input=graph)
+    numpy.testing.assert_allclose(ranks(split).value, ranks(graph).value, atol=1e-15)
+    graph = graph_of(directed=True)
+    made = networkx_of(graph)
+    for direction, other in (("in", made.reverse()), ("both", made.to_undirected())):
+        expected = networkx.pagerank(other)
+        found = ranks(graph, direction=direction)
+        numpy.testing.assert_allclose(found.value, [expected[v] for v in range(len(made))], atol=1e-9)
+        verify(CONTEXT, VerifyParameters(), graph=graph, traversal=found)
+
+
+def test_jumps_to_chosen_vertices() -> None:
+    graph = graph_of(directed=True)
+    found = ranks(graph, personalization={"vertices": [3, 40]}, damping=0.7)
+    expected = networkx.pagerank(networkx_of(graph), 0.7, personalization={3: 1, 40: 1})
+    numpy.testing.assert_allclose(found.value, [expected[v] for v in range(len(expected))], atol=1e-9)
+    verify(CONTEXT, VerifyParameters(), graph=graph, traversal=found)
+    with pytest.raises(StageError, match="no such source: 300"):
+        ranks(graph, personalization={"vertices": [300]})
+
+
+def test_wrong_ranks_do_not_pass() -> None:
+    graph = graph_of(directed=True)
+    found = ranks(graph)
+    value = numpy.asarray(found.value)
+    reverse = ranks(graph, direction="in").value
+    for wrong, message in (
+        (value * 1.001, "sum"),
+        (numpy.asarray(reverse), "residual"),
+        (-value, "ranges"),
+        (value * numpy.nan, "ranges"),
+    ):
+        with pytest.raises(VerificationFailed, match=message):
+            verify(CONTEXT, VerifyParameters(), graph=graph, traversal=replace(found, value=wrong))
+    harmonic = centrality(CONTEXT, CentralityParameters(measure="harmonic"), input=graph)[0]
+    with pytest.raises(StageError, match="no check of harmonic"):
+        verify(CONTEXT, VerifyParameters(), graph=graph, traversal=harmonic)
+
+
+def test_what_is_refused() -> None:
+    graph = graph_of(directed=False)
+    with pytest.raises(StageError, match="after 2 iterations the residual is") as error:
+        ranks(graph, max_iterations=2, tolerance=1e-12)
+    assert "max_iterations" in str(error.value.hint)
+    with pytest.raises(StageError, match="no weights"):
+        ranks(graph, by="weights")
+    with pytest.raises(StageError, match="negative or not finite"):
+        ranks(replace(graph, weights=numpy.full(graph.arc_count, -1, numpy.int32)))
+    for given, message in (
+        ({"measure": "pagerank", "vertices": {"random": 3}}, "computed for all"),
+        ({"measure": "pagerank", "workers": 2}, "not over ranks"),
+        ({"measure": "pagerank", "memory": 1000}, "takes no memory"),
+        ({"measure": "pagerank", "hops": 2}, "takes no hops"),
+        ({"measure": "closeness", "damping": 0.5}, "closeness takes no damping"),
+        ({"measure": "betweenness", "by": "arcs"}, "betweenness takes no by"),
+    ):
+        with pytest.raises(ValidationError, match=message):
+            CentralityParameters(**given)
+
+
+def test_the_report_says_how_it_converged() -> None:
+    found, batches = centrality(
+        CONTEXT, CentralityParameters(measure="pagerank"), input=graph_of(directed=True)
+    )
+    sections = centrality_sections([("run", found), ("run", batches)])
+    table = next(each for each in sections if each["title"] == "PageRank")
+    assert table["rows"][0][-2:] == [found.convergence["iterations"], found.convergence["residual"]]
+
+
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_what_is_stated(backend: str) -> None:
+    machine = Machine(backend, 2, 64 << 30, 64 << 30 if backend == "cuda" else 0)
+    n, m = 1 << 20, 1 << 25
+    extent = Extent("Graph", vertices=n, arcs=m, bytes=8 * n + 4 * m)
+    parameters = CentralityParameters(measure="pagerank")
+    stated = [
+        STAGE.estimate(parameters, {"input": (each,)}, machine)
+        for each in (extent, replace(extent, directed=True), replace(extent, directed=True, weighted=True))
+    ]
+    assert stated[0].host_bytes < stated[1].host_bytes < stated[2].host_bytes
+    if backend == "cuda":
+        assert 4 * m < stated[0].device_bytes == stated[1].device_bytes < stated[2].device_bytes
