@@ -31,7 +31,7 @@ Vertices = Annotated[
 
 
 class SubgraphParameters(Parameters):
-    """Which vertices: exactly one of these."""
+    """Parameters that choose the vertices: exactly one of these."""
 
     vertices: Vertices | None = None
     """A list of ids as the input file writes them, `{file: LIST}`, which has one such id a line, or
