@@ -44,7 +44,7 @@ class Address:
 
 
 def is_http(url: str) -> bool:
-    """Tell a URL of a web server from one of an object store."""
+    """Return whether a URL is that of a web server, not of an object store."""
     return url.lower().startswith(("http://", "https://"))
 
 

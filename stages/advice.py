@@ -1,4 +1,4 @@
-"""What `auto` is decided for: the parameters that `reorder` and `compress` share, and their decisions."""
+"""Parameters of `auto` that `reorder` and `compress` share, and their decisions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LayoutName:
-    """Annotates a text that names a layout, or `auto`."""
+    """Annotation of a text that names a layout, or `auto`."""
 
     def choices(self) -> tuple[str, ...]:
         """Return what may be named."""
@@ -47,7 +47,7 @@ what the search holds."""
 
 
 class AdviceParameters(Parameters):
-    """What a graph is prepared for.
+    """Parameters that say what a graph is prepared for.
 
     Without `measure` the decision does not depend on the machine, so equal workflows get the same one.
     """
@@ -73,7 +73,7 @@ class AdviceParameters(Parameters):
 
 
 class OrderAdviceParameters(AdviceParameters):
-    """The same for an order, which is chosen together with the layout that follows."""
+    """Parameters of the same for an order, which is chosen together with the layout that follows."""
 
     layout: Annotated[str, LayoutName()] = "auto"
     """How the rows will be written; `auto` is whichever is best."""
@@ -84,7 +84,7 @@ class OrderAdviceParameters(AdviceParameters):
 
 
 def is_measured(parameters: Any) -> bool:
-    """Whether a stage with these parameters chooses by measurements."""
+    """Return whether a stage with these parameters chooses by measurements."""
     return parameters.advice is not None and parameters.advice.measure
 
 

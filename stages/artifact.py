@@ -1,4 +1,4 @@
-"""What stages exchange: dataclasses of named arrays and plain attributes, and what their fields may be."""
+"""Base of what stages exchange: dataclasses of named arrays and plain attributes, and what fields may be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json: TypeAlias = Any
 
 
 class Array(Protocol):
-    """What a stage may assume of an array field: slices read only what they need."""
+    """Interface of an array field: slices read only what they need."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -349,7 +349,7 @@ class Centrality(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Batches(Artifact):
-    """How long the batches of a `Centrality` took: records of `sources`, times, `worker` and `resumed`.
+    """Times of the batches of a `Centrality`: records of `sources`, times, `worker` and `resumed`.
 
     `milliseconds` is what a batch took, and `began` when it began, in milliseconds of searching before it,
     those of earlier runs included. A batch that was `resumed` was searched by an earlier run, which did not

@@ -1,4 +1,4 @@
-"""What a long stage has done so far, kept so that a later run of the same recipe goes on from there."""
+"""Results of a long stage so far, kept so that a later run of the same recipe goes on from there."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Checkpoint(Protocol):
 
 
 class NoCheckpoint:
-    """Outside a workflow nothing is kept."""
+    """A checkpoint outside a workflow, where nothing is kept."""
 
     def load(self) -> None:
-        """There is nothing."""
+        """Do nothing: nothing is kept."""
 
     def drop(self, reason: str) -> None:
-        """There is nothing."""
+        """Do nothing: nothing is kept."""
 
     def save(self, arrays: Callable[[], Arrays]) -> None:
         """Keep nothing."""

@@ -36,7 +36,7 @@ SAMPLE_BYTES = 8 << 20
 
 
 class CompressParameters(Parameters):
-    """How rows are written."""
+    """Parameters that say how rows are written."""
 
     paper: str | None = None
     """Use the settings of a paper of docs/strategies.md. Other parameters must not contradict them."""

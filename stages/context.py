@@ -1,4 +1,4 @@
-"""What a running stage may ask of the world around it, and the plain version for notebooks and tests."""
+"""The environment of a running stage, and the plain version for notebooks and tests."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def digest_of(artifact: Artifact) -> str:
 
 
 class Context(Protocol):
-    """What a stage has of its environment; there is no other way to it."""
+    """The environment of a stage: its machine, its scratch folder, its sinks and its workers."""
 
     machine: Machine
     reserved: int  # workers that are kept for `rank_group` and `map`, 0 where that would run in this process
@@ -109,11 +109,11 @@ class Context(Protocol):
         ...
 
     def note(self, message: str) -> None:
-        """Tell whoever runs the workflow what was done: on the console and in the report."""
+        """Note for whoever runs the workflow what was done: on the console and in the report."""
         ...
 
     def remark(self, message: str) -> None:
-        """Tell whoever runs the workflow of something doubtful about the result, as `note` does."""
+        """Note for whoever runs the workflow what is doubtful about the result, as `note` does."""
         ...
 
 

@@ -13,7 +13,7 @@ _FINDER: ContextVar[Finder | None] = ContextVar("copies", default=None)
 
 @contextmanager
 def copies(find: Finder) -> Iterator[None]:
-    """Within the block, read the file that `find` names for a URL; where it names none, the URL itself."""
+    """Read the file that `find` names for a URL within the block; where it names none, the URL itself."""
     token = _FINDER.set(find)
     try:
         yield

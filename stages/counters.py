@@ -1,4 +1,4 @@
-"""counters: what hardware counters say of searches, beside the bytes that are counted from their rows."""
+"""counters: hardware counters of searches, beside the bytes that are counted from their rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What files of a folder declare under one name: adding such a file is all that it takes."""
+"""Declarations of the files of a folder under one name: a file that is added is found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAPERS = "papers"
 
 
 def has_papers() -> bool:
-    """Tell whether the folder of papers is there."""
+    """Return whether the folder of papers is there."""
     return bool(modules(PAPERS))
 
 

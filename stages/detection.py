@@ -1,4 +1,4 @@
-"""Which reader a file needs, from its name and its content together.
+"""The reader that a file needs, by its name and its content together.
 
 Where both fit, the name wins; a name that the content contradicts is an error, which says what was seen.
 Names that say nothing (`.txt`, none) leave it to the content.
@@ -18,7 +18,7 @@ from gravel.stages.streams.lines import BYTE_ORDER_MARK
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """What a file is, in a phrase that follows "the file is", and how to get a graph that gravel reads."""
+    """The kind of a file, in a phrase after "the file is", and how to get a graph that gravel reads."""
 
     pattern: re.Pattern[bytes]
     phrase: str

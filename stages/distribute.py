@@ -28,7 +28,7 @@ HISTOGRAMS = 24 << 19
 
 
 class DistributeParameters(Parameters):
-    """Which graph, over how many ranks, and which vertices every rank knows."""
+    """Parameters: the graph, the number of ranks, and the vertices that every rank knows."""
 
     source: GeneratorSource
     """A generator with its parameters, as `ingest` takes it."""
@@ -50,7 +50,7 @@ class DistributeParameters(Parameters):
 
 @dataclass(frozen=True)
 class MakeTask:
-    """What each rank of the rank group that makes the graph is given."""
+    """Task of each rank of the rank group that makes the graph."""
 
     recipe: Recipe
     backend: str
@@ -59,7 +59,7 @@ class MakeTask:
 
 @dataclass(frozen=True)
 class Made:
-    """What a rank tells of the graph that it has a part of."""
+    """Facts of the part of the graph that a rank has made."""
 
     rank: int
     threshold: int
@@ -94,7 +94,7 @@ def make_as_rank(rank_group: RankContext, task: MakeTask) -> Made:
 
 
 def distribute(context: Context, parameters: DistributeParameters) -> tuple[DistributedGraph, VertexIds]:
-    """Let the ranks generate a graph.
+    """Generate a graph on its ranks.
 
     Each rank, on its own worker if there are enough, makes its share of the edges and symmetrizes them
     without loops and duplicates. It holds its part of what `partition` would make of the graph. The artifact

@@ -1,4 +1,4 @@
-"""What a stage raises when its input, and not its code, is at fault."""
+"""Errors that a stage raises when its input, and not its code, is at fault."""
 
 from __future__ import annotations
 

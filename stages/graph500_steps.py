@@ -27,7 +27,7 @@ BUILDER = "gravel.kernels.csr:build"
 
 @dataclass
 class Preparing:
-    """Makes searches of one graph and counts how often the clock of a search ran meanwhile."""
+    """Preparation of searches of one graph; it counts how often the clock of a search ran meanwhile."""
 
     context: Context
     graph: SearchedGraph
@@ -128,7 +128,7 @@ def in_memory(rows: tuple[Any, Any], machine: Machine) -> SearchedGraph:
 
 
 def clocked(backend: str, work: Callable[[], Result]) -> tuple[Result, float]:
-    """Do some work and return its result with the milliseconds until it was complete on the device."""
+    """Call a function and return its result with the milliseconds until it was complete on the device."""
     synchronise(backend)
     started = time.perf_counter()
     result = work()

@@ -1,4 +1,4 @@
-"""What ingest takes of a GPU that parses text and numbers ids: buffers of pieces, and columns of ids."""
+"""Memory that ingest takes of a GPU: buffers of pieces of text, and columns of ids."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WIDE_DIGITS = 10
 
 
 def piece_bytes(memory: int, stored: int | None) -> int:
-    """Bytes of text in a piece, so that buffers take half of the host memory to work in at most."""
+    """Return bytes of text in a piece, so that buffers take half of the host memory to work in at most."""
     from gravel.stages.streams.pieces import RESERVE
 
     most = min(LARGEST_PIECE, memory // (2 * (HOST_BUFFERS + 1)) - RESERVE)
@@ -41,7 +41,7 @@ def piece_bytes(memory: int, stored: int | None) -> int:
 
 
 def text_bytes(piece: int) -> int:
-    """Bytes of the device that hold pieces of text, and counts of their lines."""
+    """Return the bytes of the device that hold pieces of text, and counts of their lines."""
     from gravel.stages.streams.pieces import buffer_bytes
 
     return DEVICE_TEXTS * buffer_bytes(piece) + buffer_bytes(piece) // 256
@@ -81,7 +81,7 @@ def device_text(context: Context, reader: Reader, stored: int | None, memory: in
 
 
 def device_room(machine: Machine, device: DeviceText) -> int:
-    """Bytes of the device for edges and the set of their ids."""
+    """Return the bytes of the device for edges and the set of their ids."""
     buffer = len(device.text.buffers[0])
     return max(0, machine.device_memory - DEVICE_TEXTS * buffer - buffer // 256)
 

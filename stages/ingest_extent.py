@@ -1,4 +1,4 @@
-"""What ingest needs and what comes out of it: by a generator's parameters, a file's header, or its size."""
+"""Needs and results of ingest: by a generator's parameters, a file's header, or its size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ON_CPU = "ids are texts, which the CPU reads"
 
 
 def has_texts(parameters: IngestParameters, reader: str, head: Head, location: str) -> bool:
-    """Whether ids will be read as texts, as far as the first bytes of the file tell; raises nothing."""
+    """Return whether ids will be read as texts, as far as the file's first bytes tell; raises nothing."""
     if parameters.ids == "integer":
         return False
     try:

@@ -1,4 +1,4 @@
-"""How much host memory reading a file of edges takes, phase by phase."""
+"""Host memory that reading a file of edges takes, phase by phase."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FileSize(NamedTuple):
 
 
 def block_bytes(memory: int, threads: int) -> int:
-    """Bytes of text parsed at once, so that all blocks under way and their edges take a quarter of `memory`.
+    """Return the bytes of text parsed at once; all blocks and edges under way take a quarter of `memory`.
 
     A block waits, is parsed or is handed on: threads + 2 of them. Its edges take at most 6 times its bytes
     (a line of 4 bytes becomes two ids and a weight), beside the block itself and a copy.

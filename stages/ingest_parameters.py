@@ -1,4 +1,4 @@
-"""What may be asked of ingest."""
+"""The parameters of `ingest`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class ColumnNames(Parameters):
 
 
 class IngestParameters(Parameters):
-    """Where the edges come from: exactly one of `source`, `file` and `files`."""
+    """Parameters of the source of edges: exactly one of `source`, `file` and `files`."""
 
     source: GeneratorSource | None = None
     """A generator with its parameters."""

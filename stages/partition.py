@@ -45,7 +45,7 @@ WEIGHTED_HINT = (
 
 
 class PartitionParameters(Parameters):
-    """Over how many ranks, and which vertices every rank knows."""
+    """Parameters: the number of ranks, and the vertices that every rank knows."""
 
     paper: str | None = None
     """Use the settings of a paper of docs/strategies.md. Other parameters must not contradict them."""

@@ -65,7 +65,7 @@ FilePairs = Annotated[tuple[Annotated[tuple[FileId, FileId], AS_WRITTEN], ...], 
 
 
 class PathsParameters(Parameters):
-    """Between which vertices, and by what length."""
+    """Parameters: the pairs of vertices, and the length of paths."""
 
     pairs: Annotated[
         Annotated[RandomPairs, Tag("drawn")]

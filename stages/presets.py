@@ -1,4 +1,4 @@
-"""What each paper states of its own settings, for the parameter `paper` of a stage.
+"""The settings that each paper states, for the parameter `paper` of a stage.
 
 A preset fills in what the paper states. A parameter that is given and contradicts it is refused, with both
 named; one of several ways that the paper has may be chosen. What the paper does not state stays gravel's, and
@@ -94,7 +94,7 @@ def filled(stage: str, given: Any) -> Any:
 
 
 def applies(setting: Setting, given: Mapping[str, Any]) -> bool:
-    """Tell whether a setting has a meaning with these parameters."""
+    """Return whether a setting has a meaning with these parameters."""
     defaults = {"algorithm": "bfs", "backend": "auto", "transport": "auto"}
     return all((given.get(name) or defaults.get(name)) in values for name, values in setting.when.items())
 
@@ -114,7 +114,7 @@ def _put(given: dict[str, Any], name: str, value: Any) -> None:
 
 
 def is_same(there: Any, value: Any) -> bool:
-    """Tell whether what is given is what a paper states; of a mapping, in all that the paper says."""
+    """Return whether what is given is what a paper states; of a mapping, in all that the paper says."""
     if isinstance(value, Mapping):
         return isinstance(there, Mapping) and all(there.get(name) == each for name, each in value.items())
     return bool(there == value) and isinstance(there, bool) == isinstance(value, bool)

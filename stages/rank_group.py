@@ -1,4 +1,4 @@
-"""What the ranks of a rank group see of each other, and the version in which they are threads."""
+"""The view that a rank has of its group, and the version in which ranks are threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def worker_name(backend: str) -> str:
 
 
 class RankGroupBroken(RuntimeError):
-    """A rank died or timed out while others waited for it."""
+    """Error of a rank whose peer died or timed out while it waited."""
 
 
 class _ThreadGroup:

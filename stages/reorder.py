@@ -52,7 +52,7 @@ SAMPLE_BYTES = 48 << 20
 
 
 class ReorderParameters(Parameters):
-    """Which order."""
+    """Parameters that say which order."""
 
     method: Literal[
         "original",

@@ -31,7 +31,7 @@ MODEL_BYTES = 10 << 20
 
 
 class ReportParameters(Parameters):
-    """What the report is called."""
+    """Parameters: the title of the report."""
 
     title: str = "Report"
     """Heading of the report."""

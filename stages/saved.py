@@ -28,7 +28,7 @@ PIECE_BYTES = 1 << 20
 
 
 class SavedParameters(Parameters):
-    """Which graph."""
+    """Parameters that say which graph."""
 
     folder: FileName = Field(min_length=1)
     """The folder that `Graph.save` made; a relative path starts from the current folder."""

@@ -1,4 +1,4 @@
-"""How large artifacts are, what a machine offers, what a stage run takes and what publishing takes of that.
+"""Sizes of artifacts, the machine, and the memory that a stage run and its publishing take.
 
 It imports nothing, so that the records of a cache are read without Pydantic.
 """
@@ -13,7 +13,7 @@ PUBLISHING_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Extent:
-    """How large an artifact is, or at most will be: enough to state what the next stage needs.
+    """The size of an artifact, or its bound: enough to state what the next stage needs.
 
     `arcs` counts edges for an `EdgeList`; `bytes` is the sum of its arrays, uncompressed. `kind` is the
     artifact's type name. `searches` counts rows of a BFS `Traversal`. `directed` says that
@@ -50,7 +50,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Need:
-    """What a stage run takes at its peak, above an idle worker, and what it will put out.
+    """Memory that a stage run takes at its peak, above an idle worker, and its outputs.
 
     Arrays of inputs are not part of it: they are mapped files, or results that are counted where they lie.
     Nor are those that go into sinks.

@@ -1,4 +1,4 @@
-"""What a stage declares about itself, and the list of all stages.
+"""The declaration of a stage, and the list of all stages.
 
 A stage is one module of this package or of `papers`, of the same name, that ends in `STAGE = Stage(...)`. It
 imports nothing heavy at its top (no NumPy, Zarr, Dask, Numba or CuPy), because planning imports it.
@@ -63,7 +63,7 @@ class FileInput:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a stage comes from that is not gravel's own, and the digest of its code for the recipe."""
+    """The origin of a stage that is not gravel's own, and the digest of its code for the recipe."""
 
     place: str  # a file, or a package with its version
     code: str
@@ -71,7 +71,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class CannotRun:
-    """Why a stage cannot run on a backend, and what would let it."""
+    """The reason why a stage cannot run on a backend, and what would let it."""
 
     reason: str
     hint: str
@@ -155,7 +155,7 @@ class Stage:
     origin: Origin | None = None  # set where it is loaded; None for gravel's own
 
     def is_timed(self, parameters: Any) -> bool:
-        """Whether results depend on how fast the hardware is."""
+        """Return whether results depend on how fast the hardware is."""
         return self.measures or self.times(parameters)
 
 

@@ -31,7 +31,7 @@ Vertices = Annotated[
 
 
 class SubgraphParameters(Parameters):
-    """Which vertices: exactly one of these."""
+    """Parameters that choose the vertices: exactly one of these."""
 
     vertices: Vertices | None = None
     """A list of ids as the input file writes them, `{file: LIST}`, which has one such id a line, or
@@ -50,8 +50,13 @@ class SubgraphParameters(Parameters):
     def _is_one_choice(self) -> SubgraphParameters:
         given = [name for name in CHOICES if getattr(self, name) is not None]
         if len(given) != 1:
+<<<<<<< HEAD
             stated = f"{' and '.join(given)} are given" if given else "none is given"
             raise ValueError(f"one of {', '.join(CHOICES)} chooses the vertices, and {stated}")
+=======
+            fault = f"{' and '.join(given)} are given" if given else "none is given"
+            raise ValueError(f"one of {', '.join(CHOICES)} chooses the vertices, and {fault}")
+>>>>>>> words
         return self
 
 

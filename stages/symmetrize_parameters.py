@@ -8,7 +8,7 @@ from gravel.stages.stage import Parameters
 
 
 class SymmetrizeParameters(Parameters):
-    """Which arcs an edge makes, and which are kept."""
+    """Parameters: the arcs that an edge makes, and those that are kept."""
 
     direction: Literal["both", "as_given", "reverse"] = "both"
     """`both` makes two arcs of each edge. For directed searches, `as_given` (source to target) and `reverse`

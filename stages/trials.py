@@ -1,4 +1,4 @@
-"""Trying orders and layouts on the graph itself: what `auto` measures where many searches will pay for it.
+"""Trials of orders and layouts on the graph itself: what `auto` measures where many searches pay for it.
 
 A choice is tried by the stages that would carry it out, in this process and in memory, so that its time is
 that of `traverse`. Samples say which choices are likely (`gravel.kernels.advice`); only those are tried.

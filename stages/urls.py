@@ -21,7 +21,7 @@ _ASSIGNMENT = r"([?&][^\s=&?\"'<>]+=)([^\s&\"'<>]+)"
 
 
 def is_url(location: str) -> bool:
-    """Tell a URL (`scheme://...`, or a chain such as `zip::scheme://...`, which is refused) from a path."""
+    """Return whether a text is a URL, `scheme://...` or a chain such as `zip::scheme://...` (refused)."""
     return re.match(_URL, location) is not None
 
 

@@ -68,7 +68,7 @@ class PreparedSearch:
 
 
 class LabelMap:
-    """Brings labels of a reordered graph to the order of the caller's ids; `permutation[old] = new`."""
+    """Map of the labels of a reordered graph to the order of the caller's ids; `permutation[old] = new`."""
 
     def __init__(self, permutation: Any) -> None:
         self._permutation = permutation

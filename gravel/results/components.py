@@ -39,7 +39,7 @@ class Components(Labelled):
 
     @property
     def count(self) -> int:
-        """How many components there are."""
+        """The number of components."""
         return int((self._counts > 0).sum())
 
     def __len__(self) -> int:

@@ -181,7 +181,7 @@ class Run(Mapping[str, Any]):
 
 
 class RunFailed(GravelError):
-    """A stage or a verification failed, or the run was interrupted; `run` is its record and results."""
+    """Error of a stage or a verification, or of an interrupted run; `run` is its record and results."""
 
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)

@@ -125,7 +125,7 @@ class Search(FromOneSource):
 
     @property
     def reason(self) -> str:
-        """Why this strategy was chosen."""
+        """The reason why this strategy was chosen."""
         return str(self._record.get("reason", ""))
 
     @property
@@ -151,7 +151,7 @@ class Search(FromOneSource):
 
     @property
     def levels(self) -> list[int]:
-        """How many vertices there are at distance 0, 1, 2, ..."""
+        """The number of vertices at distance 0, 1, 2, ..."""
         from gravel.kernels.level_sizes import level_sizes
 
         return level_sizes(self.distance.array)
@@ -163,7 +163,7 @@ class Search(FromOneSource):
 
     @property
     def reached(self) -> int:
-        """How many vertices the search reached, the source included."""
+        """The number of vertices that the search reached, the source included."""
         self._keep()
         if self._distance is not None:
             return sum(self.levels)
@@ -221,7 +221,7 @@ class ShortestPaths(FromOneSource):
 
     @property
     def reached(self) -> int:
-        """How many vertices the search reached, the source included."""
+        """The number of vertices that the search reached, the source included."""
         distance = self.distance.array
         return int(((distance >= 0) & (distance < float("inf"))).sum())
 

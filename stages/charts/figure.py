@@ -16,7 +16,7 @@ MAX_SINGLE_LEVELS = 60
 
 
 def thinned(values: Sequence[float]) -> tuple[list[int], list[float]]:
-    """Leave at most `MAX_POINTS` of a curve, evenly spread; returns places and values."""
+    """Keep at most `MAX_POINTS` of a curve, evenly spread; returns places and values."""
     step = -(-len(values) // MAX_POINTS) or 1
     places = list(range(0, len(values), step))
     return places, [values[place] for place in places]

@@ -32,7 +32,7 @@ Names = Annotated[tuple[str, ...], Field(max_length=MAX_VALUES)]
 
 
 class Model(BaseModel):
-    """Frozen; unknown names and numbers that are not finite are refused."""
+    """Base of the model: frozen; unknown names and numbers that are not finite are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

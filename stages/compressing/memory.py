@@ -16,7 +16,7 @@ def layouts_of(codec: str) -> tuple[Layout, ...]:
 
 @dataclass(frozen=True)
 class EncodingSizes:
-    """What memory follows from: `rows` are all that are encoded, of a partition those of all subgraphs.
+    """Sizes that memory follows from: `rows` are all that are encoded, of a partition those of all subgraphs.
 
     `width` is that of a column in bytes.
     """
@@ -28,7 +28,7 @@ class EncodingSizes:
     width: int
 
     def made_bytes(self, rows: int, arcs: int) -> int:
-        """Bytes of encoded arcs, from gaps that are as even as can be."""
+        """Return the bytes of encoded arcs, from gaps that are as even as can be."""
         bits = 2 + (self.vertices * rows // max(1, arcs)).bit_length()
         return max(each.memory.of_gaps(arcs, bits) for each in layouts_of(self.codec))
 
@@ -41,18 +41,18 @@ class EncodingSizes:
         return min(self.vertices, ROWS_AT_ONCE), min(self.arcs, max(ARCS_AT_ONCE, self.vertices))
 
     def host_range_bytes(self) -> int:
-        """Bytes of a range that is encoded on the host, and what each row takes."""
+        """Return the bytes of a range that is encoded on the host, and what each row takes."""
         rows, arcs = self._range()
         row_bytes = max(each.memory.host_row for each in layouts_of(self.codec))
         return self.made_bytes(rows, arcs) + row_bytes * rows
 
     def range_bytes(self) -> int:
-        """Bytes of a range on the device."""
+        """Return the bytes of a range on the device."""
         rows, arcs = self._range()
         return self.width * arcs + self.made_bytes(rows, arcs) + self._device_row * rows
 
     def whole_bytes(self) -> int:
-        """Bytes of all rows and of the result on the device; of a partition, whose parts are joined."""
+        """Return the device bytes of all rows and of the result; of a partition, whose parts are joined."""
         made = self.made_bytes(self.rows, self.arcs)
         joined = made + 8 * self.rows if self.rows > self.vertices else 0
         return self.width * self.arcs + made + joined + self._device_row * self.rows

@@ -42,7 +42,7 @@ class Pieces:
 
 
 class DeviceWriter(Writer):
-    """Encodes on the current GPU; raises MemoryError where that has no room even for one row.
+    """Encoder on the current GPU; raises MemoryError where that has no room even for one row.
 
     With `stays`, rows are encoded at once, and their bytes go to the sinks as they are, on the device.
     """

@@ -41,7 +41,7 @@ def row_ranges(
 
 
 class Writer:
-    """Appends CSR after CSR to sinks of byte offsets and of bytes, a range of rows at a time."""
+    """Writer of CSR after CSR to sinks of byte offsets and of bytes, a range of rows at a time."""
 
     def __init__(self, context: Context, codec: str, total_arcs: int, offsets: Any, stream: Any) -> None:
         import numpy
@@ -57,7 +57,7 @@ class Writer:
         self._taken: Any = None
 
     def take(self, row_offsets: Array, columns: Any) -> None:
-        """Let columns in memory be their own bytes, without a copy."""
+        """Take columns in memory as their own bytes, without a copy."""
         import numpy
 
         from gravel.kernels.arrays import backend_of

@@ -12,7 +12,7 @@ from gravel.stages.traversal.parameters import RandomSources, TraverseParameters
 
 
 class CountersParameters(Parameters):
-    """How to search, and how long the tool may take."""
+    """Parameters that say how to search, and how long the tool may take."""
 
     strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names("bfs")]})
     """The strategy, as in `traverse`; one that searches many sources at once is refused."""

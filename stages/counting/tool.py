@@ -55,12 +55,12 @@ _ERROR = re.compile(r"^==ERROR==\s*(.*\S)", re.MULTILINE)
 
 
 class NoCounters(Exception):
-    """Why counters were not read: half a sentence, for the report."""
+    """The reason why counters were not read: half a sentence, for the report."""
 
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What the tool wrote, and its exit status."""
+    """Output of the tool, and its exit status."""
 
     status: int
     table: str  # its log file

@@ -1,1 +1,1 @@
-"""How the stage `centrality` computes: batches of searches that can be resumed, and values."""
+"""The work of `centrality`: batches of searches that can be resumed, and values."""

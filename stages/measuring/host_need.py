@@ -1,4 +1,4 @@
-"""What searches from many sources take on the host, which plan and run must reckon alike."""
+"""Memory that searches from many sources take on the host, which plan and run must reckon alike."""
 
 from __future__ import annotations
 

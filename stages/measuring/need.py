@@ -1,4 +1,4 @@
-"""What a centrality takes at its peak, from the size of its graph and what is asked."""
+"""Memory that a centrality takes at its peak, from the size of its graph and what is asked."""
 
 from __future__ import annotations
 

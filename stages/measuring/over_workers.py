@@ -35,7 +35,7 @@ and little enough to lose by a kill."""
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker needs to make a graph ready, for so many sources in all."""
+    """Task of a worker that makes a graph ready, for so many sources in all."""
 
     token: str
     parameters: CentralityParameters
@@ -47,7 +47,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Ready:
-    """What a worker tells when it holds the graph."""
+    """Answer of a worker that holds the graph."""
 
     name: str
     batch: int
@@ -59,7 +59,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class Kept:
-    """What this process keeps for batches, and which worker it is."""
+    """State of this process for batches, and which worker it is."""
 
     worker: int
     threads: int
@@ -68,7 +68,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class Found:
-    """What a worker found; `began` is by its clock."""
+    """Values that a worker found; `began` is by its clock."""
 
     worker: int
     began: float

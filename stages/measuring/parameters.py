@@ -15,7 +15,7 @@ OF_PAGERANK = ("damping", "personalization", "tolerance", "max_iterations", "by"
 
 
 class CentralityParameters(Parameters):
-    """What to compute, and for which vertices."""
+    """Parameters: the measure, and the vertices that it is computed for."""
 
     measure: Literal[
         "closeness",

@@ -1,4 +1,4 @@
-"""Where the rows lie that many sources are searched from, and how they are brought there.
+"""Places of the rows that many sources are searched from, and how they are brought there.
 
 Compressed rows are decoded once for all searches of a call. A batch reads each arc one to three times:
 batches over encoded rows take 1.4 to 1.9 times as long as over columns (64 and 1,024 sources, Kronecker 22,
@@ -50,7 +50,7 @@ class SearchedRows:
 
 @dataclass(frozen=True)
 class Sizes:
-    """What decides where a GPU searches rows: `stream` are bytes of encoded ones, None of columns.
+    """Sizes that decide where a GPU searches rows: `stream` are bytes of encoded ones, None of columns.
 
     `copied` are bytes of a stream that lies on the GPU already, and is there twice while it is padded.
     """

@@ -1,4 +1,4 @@
-"""What searches batches, in the process of the stage or on other workers, and what it brings back."""
+"""Searchers of batches, in the process of the stage or on other workers, and their results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Take = Callable[[int, int, Arrays], None]
 
 
 class Here:
-    """Batches one after another in this process; else as `gravel.stages.measuring.over_workers.Workers`."""
+    """Searcher of batches one after another in this process, as `over_workers.Workers` is on others."""
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher

@@ -1,4 +1,4 @@
-"""Over how many workers the batches of a centrality go: as many as are asked for, or as pay."""
+"""The number of workers that the batches of a centrality go to: as many as are asked for, or as pay."""
 
 from __future__ import annotations
 

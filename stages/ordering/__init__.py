@@ -1,1 +1,1 @@
-"""What `reorder` does step by step: where an order is found, finding it, and making the new rows."""
+"""The steps of `reorder`: where an order is found, finding it, and making the new rows."""

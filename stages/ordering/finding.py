@@ -1,4 +1,4 @@
-"""Finding an order of a stored graph, on the machine there is."""
+"""Orders of a stored graph, found on the machine there is."""
 
 from __future__ import annotations
 

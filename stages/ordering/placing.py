@@ -1,4 +1,4 @@
-"""Where an order is found and applied: on the device, there with pinned columns, or on the host."""
+"""The place where an order is found and applied: the device, with pinned columns too, or the host."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LEAST_ROOM = 256 << 20
 
 
 def device_bytes(vertices: int, arcs: int) -> int:
-    """Device memory that renumbering a graph takes, the graph included."""
+    """Return the device memory that renumbering a graph takes, the graph included."""
     width = 4 if vertices < 1 << 32 else 8
     sorting = DEVICE_BYTES_PER_ARC * min(arcs, DEVICE_ARCS_AT_ONCE)
     return DEVICE_BYTES_PER_ROW * vertices + 2 * width * arcs + sorting
 
 
 def uses_device(machine: Machine, vertices: int, arcs: int) -> bool:
-    """Whether a graph is renumbered on the device."""
+    """Return whether a graph is renumbered on the device."""
     return machine.backend == "cuda" and device_bytes(vertices, arcs) <= machine.device_memory
 
 
@@ -68,7 +68,7 @@ def arcs_at_once(machine: Machine, vertices: int, arcs: int) -> int:
 
 
 def applying_bytes(machine: Machine, vertices: int, arcs: int) -> int:
-    """Device memory that making the new rows takes, 0 where the host makes them."""
+    """Return the device memory that making the new rows takes, 0 where the host makes them."""
     if uses_device(machine, vertices, arcs):
         return device_bytes(vertices, arcs)
     width = 4 if vertices < 1 << 32 else 8
@@ -98,20 +98,20 @@ def place_of(method: str, machine: Machine, vertices: int, arcs: int) -> str:
 
 
 def community_bytes(vertices: int, arcs: int) -> int:
-    """Device memory that finding communities takes: the host's, and what sorting keys takes beside them."""
+    """Return the device memory to find communities: the host's, and what sorting keys takes beside."""
     width = 4 if vertices < 1 << 32 else 8
     sorting = (SORT_BYTES_PER_KEY - 8) * arcs
     return COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs + sorting
 
 
 def community_room(method: str, machine: Machine, vertices: int) -> int:
-    """Device memory that is left for rows where columns are in pinned memory, beside what vertices take."""
+    """Return the device memory for rows with columns in pinned memory, beside what vertices take."""
     beside = COMMUNITY_BYTES_PER_ROW if method == "community" else COMMUNITY_RCM_BYTES_PER_ROW
     return machine.device_memory - beside * vertices
 
 
 def order_bytes(method: str, machine: Machine, vertices: int, arcs: int) -> int:
-    """Device memory that finding an order takes."""
+    """Return the device memory that finding an order takes."""
     width = 4 if vertices < 1 << 32 else 8
     place = place_of(method, machine, vertices, arcs)
     if place == "host":

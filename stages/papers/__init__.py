@@ -1,1 +1,1 @@
-"""What serves the reproduction of one paper alone; gravel runs without this folder."""
+"""Code that serves the reproduction of one paper alone; gravel runs without this folder."""

@@ -1,4 +1,4 @@
-"""Which settings of a search are its paper's and which are gravel's, side by side."""
+"""Settings of a search side by side: those of its paper, and gravel's own."""
 
 from __future__ import annotations
 

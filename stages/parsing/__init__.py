@@ -1,1 +1,1 @@
-"""What the readers of text formats share: the head of a file, pairs, lists, and their faults."""
+"""Parts that readers of text formats share: the head of a file, pairs, lists, and their faults."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Agreement:
-    """Takes each edge once, and checks that both ends list it alike.
+    """Check that both ends of each edge list it alike; it takes each edge once.
 
     Fingerprints of the arcs of vertices from 1 up are added into so many entries. Self-loops wait until all
     arcs were seen: some writers list them once, some twice.

@@ -93,7 +93,7 @@ def find(schema: Any, asked: Columns, weights: bool, constants: Mapping[str, str
 
 
 def has_text_ids(schema: Any, found: EdgeColumns, ids: str, constants: Mapping[str, str]) -> bool:
-    """Whether the ids of a table's edges are texts; raises ColumnsError for columns of other types."""
+    """Return whether the ids of a table's edges are texts; raises ColumnsError for columns of other types."""
     from pyarrow import types
 
     def column(place: int) -> tuple[str, Any, bool]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_text_like(kind: Any) -> bool:
-    """Whether values of a type are read as texts: strings, binary, UUIDs, dates and times."""
+    """Return whether values of a type are read as texts: strings, binary, UUIDs, dates and times."""
     from pyarrow import types
 
     if types.is_dictionary(kind):

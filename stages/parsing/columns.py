@@ -1,4 +1,4 @@
-"""Where the lines of an edge list keep what: delimiter, header, ends and weight, told by its first lines."""
+"""The columns of an edge list: delimiter, header, ends and weight, recognised by its first lines."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where a line keeps what, in columns from 0.
+    """The contents of a line, in columns from 0.
 
     Each line has `fields`: more than there are named columns where lines end in a delimiter, fewer where some
     are constants of the file's path. `attributes`: rows end in a `{...}` as NetworkX writes them.
@@ -175,7 +175,7 @@ class Layout:
 
 
 def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
-    """Tell the layout by the first lines that are no comments; raises ColumnsError where it is not clear.
+    """Find the layout by the first lines that are no comments; raises ColumnsError where it is not clear.
 
     `name` is the file's, which may speak for another kind of file.
     """

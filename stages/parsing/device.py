@@ -23,7 +23,7 @@ def _nothing() -> None:
 
 @dataclass
 class DeviceText:
-    """What the reader of a line format needs to parse pieces on the current device.
+    """Text on the current device: what the reader of a line format needs to parse its pieces.
 
     `make_room` moves to the host what was parsed so far, where the device has no room for more.
     """
@@ -77,7 +77,7 @@ class DeviceText:
 
 
 class HostPieces:
-    """Counts the pieces that a device left to the host."""
+    """Count of the pieces that a device left to the host."""
 
     def __init__(self) -> None:
         self.all = 0

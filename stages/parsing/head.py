@@ -38,12 +38,12 @@ class Head:
 
 
 def is_integer(field: bytes) -> bool:
-    """Whether a field is a whole number without a sign."""
+    """Return whether a field is a whole number without a sign."""
     return _INTEGER.fullmatch(field) is not None
 
 
 def is_number(field: bytes) -> bool:
-    """Whether a field is a decimal number."""
+    """Return whether a field is a decimal number."""
     return _NUMBER.fullmatch(field) is not None
 
 

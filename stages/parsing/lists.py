@@ -24,7 +24,7 @@ _NEWLINE = 10
 
 @dataclass(frozen=True)
 class ListGrammar:
-    """How a line gives a vertex's arcs; `form` shows a good line in messages."""
+    """Grammar of a line with a vertex's arcs; `form` shows a good line in messages."""
 
     form: str
     rows: int
@@ -170,7 +170,7 @@ class Rows:
         self._lines.line += lines
 
     def take(self, parsed: _Parsed) -> bool:
-        """Let rows that were parsed apart follow those before; False if they have to be parsed again."""
+        """Join rows that were parsed apart to those before; False if they have to be parsed again."""
         if not self.begins or self.count + parsed.rows > self._grammar.rows:
             return False
         source = parsed.chunk.source

@@ -28,7 +28,7 @@ READERS_SHARE = 4
 
 @dataclass(frozen=True)
 class PairGrammar:
-    """How a line gives an edge; `form` shows a good line in messages. Columns count from 0, -1 is none."""
+    """Grammar of a line with an edge; `form` shows a good line. Columns count from 0, -1 is none."""
 
     form: str
     columns: int = 2

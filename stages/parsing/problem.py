@@ -1,4 +1,4 @@
-"""From a kernel's fault code to a sentence."""
+"""Sentences for the fault codes of kernels."""
 
 from __future__ import annotations
 

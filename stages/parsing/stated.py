@@ -77,7 +77,7 @@ def _short(
 
 
 class Problem(NamedTuple):
-    """What the line states."""
+    """Statement of the line."""
 
     word: str
     vertices: int

@@ -1,4 +1,4 @@
-"""How much of a graph `partition` divides at once on a device, and the device memory that this takes."""
+"""Parts of a graph that `partition` divides at once on a device, and the device memory that they take."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HISTOGRAMS = 2 << 20
 
 @dataclass(frozen=True)
 class DeviceSizes:
-    """What the memory of a division follows from; `delegates` is a bound, and 0 for stripes.
+    """Sizes that the memory of a division follows from; `delegates` is a bound, and 0 for stripes.
 
     `ranks_at_once` are made in one pass over the graph, and `width` is that of a column in bytes.
     """
@@ -45,7 +45,7 @@ class DeviceSizes:
     striped: bool
 
     def counting_bytes(self) -> int:
-        """Bytes for vertices while degrees are counted and delegates listed."""
+        """Return the bytes for vertices while degrees are counted and delegates listed."""
         pieces = PIECE_ROW_BYTES * min(self.vertices, PIECE_ROWS)
         if self.striped:
             return pieces
@@ -54,15 +54,15 @@ class DeviceSizes:
         return max(2 * self.vertices + HISTOGRAMS + pieces, listing)
 
     def index_bytes(self) -> int:
-        """Bytes of the delegates' index while arcs are divided."""
+        """Return the bytes of the delegates' index while arcs are divided."""
         return 0 if self.striped else 3 * self.vertices // 16 + 8 * self.delegates
 
     def rows_bytes(self, arcs: int, rows: int) -> int:
-        """Bytes of so many rows of the graph."""
+        """Return the bytes of so many rows of the graph."""
         return 8 * (rows + 1) + self.width * arcs
 
     def share_bytes(self, arcs: int, rows: int) -> int:
-        """Bytes of what rows add to the ranks of a pass, and of what counts it."""
+        """Return the bytes of what rows add to the ranks of a pass, and of what counts it."""
         kinds = 1 if self.striped else 4
         at_once = min(self.ranks, self.ranks_at_once)
         lengths = rows if self.striped else 2 * (rows + at_once * min(self.delegates, rows))
@@ -71,7 +71,7 @@ class DeviceSizes:
         return self.width * arcs + 4 * lengths + tiles
 
     def whole_bytes(self) -> int:
-        """Bytes of dividing the graph at once: graph, result, and what the largest pass takes beside."""
+        """Return the bytes to divide the graph at once: graph, result, and what the largest pass takes."""
         offset = 4 if self.arcs < 1 << 32 else 8
         rows = self.vertices if self.striped else 2 * (self.vertices + self.ranks * self.delegates)
         # Row lengths become offsets; sources of nd are listed, in 64 bits before they are narrowed.

@@ -80,7 +80,7 @@ def ranges(graph: Graph, *, arcs: int | None = None, rows: int | None = None) ->
 
 
 def is_in_memory(graph: Graph) -> bool:
-    """Whether ranges are slices of arrays in memory."""
+    """Return whether ranges are slices of arrays in memory."""
     import numpy
 
     return all(isinstance(each, numpy.ndarray) for each in (graph.row_offsets, graph.column_indices))

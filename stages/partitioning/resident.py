@@ -33,7 +33,7 @@ little beside what the rank keeps; unless they would be smaller than this many e
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a generated graph over ranks is made from; `arguments` are JSON, so that equal ones are equal."""
+    """Recipe of a generated graph over ranks; `arguments` are JSON, so that equal ones are equal."""
 
     name: str
     arguments: str
@@ -50,7 +50,7 @@ class Recipe:
 
     @property
     def key(self) -> str:
-        """What names the ranks of this graph in memory; the threshold has to be known."""
+        """The name of the ranks of this graph in memory; the threshold has to be known."""
         return f"{self.name} {self.arguments} over {self.ranks}, threshold {self.threshold}"
 
 

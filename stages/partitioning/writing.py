@@ -52,7 +52,7 @@ def write_ranks(
 
 
 class RankWriter:
-    """Takes a rank's shares in the order of their ranges; `close` hands out its arrays by name."""
+    """Writer of a rank's shares in the order of their ranges; `close` hands out its arrays by name."""
 
     def __init__(self, context: Context, rank: int, column_dtype: Any, names: Sequence[str] = KINDS) -> None:
         import numpy

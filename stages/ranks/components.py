@@ -67,7 +67,7 @@ def prepare_components(
 
 @dataclass(frozen=True)
 class ComponentsTask:
-    """What one rank of a rank group needs: its part of the partition, and how often components are found."""
+    """Task of one rank of a rank group: its part of the partition, and how often components are found."""
 
     rank: int
     ranks: int
@@ -197,7 +197,7 @@ def _peer_components(rank_group: RankContext, part: RankPart, symmetric: bool, t
 
 
 class RankGroupComponents:
-    """As `OverRanks`, with every rank on a worker, or its GPU, which reads its part once for all runs."""
+    """Components as of `OverRanks`, with every rank on a worker or its GPU, which reads its part once."""
 
     prepare_milliseconds = 0.0
 

@@ -1,4 +1,4 @@
-"""What one rank of a distributed graph does: it searches or finds components, counts and checks."""
+"""The work of one rank of a distributed graph: it searches or finds components, counts and checks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankTask:
-    """What each rank is given; with `draw` it draws sources, without sources it forgets its search."""
+    """Task of each rank; with `draw` it draws sources, without sources it forgets its search."""
 
     recipe: Recipe
     backend: str
@@ -38,7 +38,7 @@ class RankTask:
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """What one rank tells of one search; `sums` and `checks` are of all ranks."""
+    """Answer of one rank on one search; `sums` and `checks` are of all ranks."""
 
     rank: int
     labels: RankLabels  # without arrays unless they are wanted
@@ -47,7 +47,7 @@ class RankAnswer:
 
 
 def work_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
-    """Do what a task asks for as one rank; the rank's part is found or made first."""
+    """Carry out a task as one rank; the rank's part is found or made first."""
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
@@ -149,7 +149,7 @@ def _to_host(labels: RankLabels, wanted: bool) -> RankLabels:
 
 @dataclass(frozen=True)
 class ComponentsTask:
-    """What each rank is given: how often to find components, whether to check labels and give them back."""
+    """Task of each rank: how often to find components, whether to check labels and give them back."""
 
     recipe: Recipe
     backend: str
@@ -162,7 +162,7 @@ class ComponentsTask:
 
 @dataclass(frozen=True)
 class ComponentsAnswer:
-    """What one rank tells; `checks` are of all ranks."""
+    """Answer of one rank; `checks` are of all ranks."""
 
     rank: int
     last: RankComponents  # without labels unless they are wanted

@@ -109,7 +109,7 @@ def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, m
 
 @dataclass(frozen=True)
 class EncodedRank:
-    """Where one rank's subgraphs are in a compressed partition: name, first row, rows and arcs of each."""
+    """Places of one rank's subgraphs in a compressed partition: name, first row, rows and arcs of each."""
 
     rank: int
     ranks: int
@@ -142,7 +142,7 @@ class EncodedRank:
 
 
 def encoded_ranks(stored: CompressedGraph) -> list[EncodedRank]:
-    """Tell every rank of a compressed partition where its rows are; raises ValueError where it has none."""
+    """Find the rows of each rank in a compressed partition; raises ValueError for one without ranks."""
     if stored.ranks is None or stored.delegates is None or stored.subgraphs is None:
         raise ValueError("the compressed partition lacks its ranks or its delegates")
     found: dict[int, list[tuple[str, int, int, int]]] = {rank: [] for rank in range(stored.ranks)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankTask:
-    """What one rank of a group needs: its part of the partition, and the sources of this call.
+    """Task of one rank of a group: its part of the partition, and the sources of this call.
 
     `transport` says how ranks on GPUs reach each other. Without sources the rank lets its part go.
     """
@@ -48,7 +48,7 @@ class Rank(Protocol):
         ...
 
     def leave(self, rank_group: RankContext) -> None:
-        """Let go of what belongs to others; all ranks call it."""
+        """Release what belongs to others; all ranks call it."""
         ...
 
     def wake(self) -> None:
@@ -72,10 +72,10 @@ class CpuRank:
         self._rank_group = rank_group
 
     def leave(self, rank_group: RankContext) -> None:
-        """Nothing belongs to others."""
+        """Do nothing: nothing belongs to others."""
 
     def wake(self) -> None:
-        """A CPU needs no waking."""
+        """Do nothing: a CPU needs no waking."""
 
     def run(self, source: int, *, on_device: bool = False) -> Any:
         """Search from one vertex; `on_device` is for GPUs."""
@@ -87,7 +87,7 @@ Kept = TypeVar("Kept")
 
 
 class Residents(Generic[Kept]):
-    """What stays in a worker's memory from one call to the next, by the search's token and the rank."""
+    """Values that stay in a worker's memory from one call to the next, by the search's token and the rank."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, int], Kept] = {}
@@ -105,7 +105,7 @@ class Residents(Generic[Kept]):
         return self._kept[key]
 
     def drop(self, token: str, rank: int) -> Kept | None:
-        """Let go of what a rank keeps and return it; None if it is not here."""
+        """Remove what a rank keeps and return it; None if it is not here."""
         return self._kept.pop((token, rank), None)
 
 

@@ -288,7 +288,7 @@ class SearchOnGpu:
 
 
 class RankGroupSearch:
-    """As a search of all ranks in this process, with every rank on a worker, or with a plan on its GPU."""
+    """Search of all ranks, with every rank on a worker, or with a plan on its GPU."""
 
     def __init__(
         self,
@@ -367,5 +367,5 @@ class RankGroupSearch:
         return BFSResult(source, distance, predecessor, milliseconds, directions, link_bytes=link)
 
     def close(self) -> None:
-        """Let the workers forget the partition."""
+        """Clear the partition from the workers' memory."""
         self._call(())

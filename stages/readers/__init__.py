@@ -61,7 +61,7 @@ class Digested(Chunk):
 
 @dataclass(frozen=True)
 class Header:
-    """What a file declares; its vertices are `vertex_count` ids from `first_id` up, or unstated (None).
+    """Declaration of a file; its vertices are `vertex_count` ids from `first_id` up, or unstated (None).
 
     With `texts`, ids are texts, and the reader yields each as a `TextChunk` or what a digest makes of it.
     With `ends_unordered` nothing says which end of an edge is its source. `stated_vertices`, by a comment, is
@@ -79,7 +79,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many vertices and edges a file states or can hold at most, None where it does not say.
+    """Counts of vertices and edges that a file states or can hold at most, None where it does not say.
 
     `largest` is the largest id among the first edges, where the reader knows.
     """
@@ -91,7 +91,7 @@ class Counts:
 
 @dataclass
 class Reading:
-    """Everything a reader may use: the bytes, the budget, and where to put what it must set aside.
+    """Inputs of a reader: the bytes, the budget, and where to put what it must set aside.
 
     `digest` may be set before the first chunk is asked for: a reader that parses on several threads then has
     each of them hand out `digest(chunk)`, whose own arrays may be used again afterwards.
@@ -128,7 +128,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Reader:
-    """One format.
+    """The reader of one format.
 
     `fits` judges the first bytes of a file; `read` raises StageError for everything that is wrong with it;
     `counts` looks at the head, or the file, without reading it whole.
@@ -153,5 +153,5 @@ FORMATS = tuple(
 
 @cache
 def all_readers() -> dict[str, Reader]:
-    """Every reader by name."""
+    """Return every reader by name."""
     return {name: importlib.import_module(f"gravel.stages.readers.{name}").READER for name in FORMATS}

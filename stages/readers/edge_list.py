@@ -43,7 +43,7 @@ def head_layout(head: Head, asked: Asked, name: str = "") -> Layout:
 
 
 def fits_texts(head: Head) -> bool:
-    """Whether the first lines look like edges between texts, or have columns that an edge list may have.
+    """Return whether the first lines look like edges between texts, or have columns of an edge list.
 
     The reader then says best what is not clear about them.
     """

@@ -1,4 +1,4 @@
-"""What a server answers of a file: facts, its bytes, or an error."""
+"""The answer of a server about a file: facts, its bytes, or an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Facts:
-    """What a server states of a file: its size in bytes, and what changes with its content."""
+    """Statements of a server about a file: its size in bytes, and what changes with its content."""
 
     size: int | None = None
     etag: str | None = None

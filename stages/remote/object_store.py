@@ -124,7 +124,7 @@ class Store:
             ) from None
 
     def ask(self, action: Callable[[], T]) -> T:
-        """Do something with the objects; raises FetchError, of status 404 for one that is not there."""
+        """Call a function with the objects; raises FetchError, of status 404 for one that is not there."""
         from obstore.exceptions import BaseError
 
         try:

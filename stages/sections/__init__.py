@@ -1,1 +1,1 @@
-"""What a report says of artifacts: a file for each section, which declares itself; see `section`."""
+"""Sections of reports: a file for each, which declares itself; see `section`."""

@@ -46,7 +46,7 @@ class Cell:
 
     @property
     def algorithm(self) -> str:
-        """What was found."""
+        """The algorithm."""
         return self.one.algorithm
 
     @property
@@ -56,13 +56,13 @@ class Cell:
 
     @property
     def advice_of_order(self) -> Mapping[str, Any] | None:
-        """What `reorder` recorded of its choice."""
+        """The record of what `reorder` chose."""
         found: Mapping[str, Any] | None = self.ordering.get("advice")
         return found
 
     @property
     def advice_of_layout(self) -> Mapping[str, Any] | None:
-        """What `compress` recorded of its choice."""
+        """The record of what `compress` chose."""
         found: Mapping[str, Any] | None = None if self.rows is None else self.rows.get("advice")
         return found
 
@@ -78,7 +78,7 @@ class Cell:
 
     @property
     def searched(self) -> str:
-        """How the rows were read: as columns, as they are written, or decoded before the search."""
+        """The form in which rows were read: as columns, as they are written, or decoded before the search."""
         if self.layout == PLAIN:
             return "columns"
         return "as written" if self.one.asked.get("layout") == self.layout else "decoded first"
@@ -103,7 +103,7 @@ class Cell:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What has to be alike for two times to compare: graph, placement and algorithm."""
+        """The facts that must be alike for two times to compare: graph, placement and algorithm."""
         return self.graph, self.placement, self.algorithm
 
 
@@ -144,7 +144,7 @@ def cells(members: Sequence[tuple[str, Any]]) -> list[Cell]:
 
 
 def swept(members: Sequence[tuple[str, Any]], joined: Sequence[Cell]) -> list[tuple[str, Any]]:
-    """Leave out what `auto` chose beside a sweep: what has entries of its own is no cell of the study."""
+    """Remove what `auto` chose beside a sweep: what has entries of its own is no cell of the study."""
     own = {cell.label.partition("[")[0] for cell in joined if not cell.advised}
     beside = [cell for cell in joined if cell.advised and cell.label.partition("[")[0] not in own]
     left_out = {id(one) for cell in beside for one in (cell.one, cell.checked)}

@@ -1,4 +1,4 @@
-"""What centralities are: how values spread, which vertices have the largest, and how long batches took."""
+"""Centralities: how values spread, which vertices have the largest, and how long batches took."""
 
 from __future__ import annotations
 

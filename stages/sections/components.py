@@ -1,4 +1,4 @@
-"""How many components there are, how large, and how their sizes spread."""
+"""Components: how many there are, how large, and how their sizes spread."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PLAIN = "csr"
 
 
 class Searched(Protocol):
-    """What is needed of a measurement, or of counters."""
+    """Interface of a measurement, or of counters."""
 
     @property
     def searches(self) -> Any:
@@ -37,12 +37,12 @@ class Searched(Protocol):
 
     @property
     def graph(self) -> Any:
-        """What was searched."""
+        """The record of the graph that was searched."""
         ...
 
     @property
     def asked(self) -> Any:
-        """How it was searched."""
+        """The record of how it was searched."""
         ...
 
 
@@ -72,7 +72,7 @@ def mean_bytes(one: Searched) -> float | None:
 
 
 def is_encoded(one: Searched) -> bool:
-    """Tell whether the search decoded rows while it read them."""
+    """Return whether the search decoded rows while it read them."""
     rows = one.graph.get("rows") or {}
     codec = rows.get("codec", PLAIN)
     return bool(codec != PLAIN and one.asked.get("layout") == codec)

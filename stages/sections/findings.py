@@ -1,4 +1,4 @@
-"""What a report was given, and what several of its sections need of that, found once."""
+"""The inputs of a report, and what several of its sections need of them, found once."""
 
 from __future__ import annotations
 

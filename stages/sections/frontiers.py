@@ -1,4 +1,4 @@
-"""How a search unfolds, level by level: logical frontiers, and what strategies gather beyond them."""
+"""Frontiers, level by level: logical ones, and what strategies gather beyond them."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ UNKNOWN = -1.0
 
 @dataclass(frozen=True)
 class Run:
-    """What a block is made of; times are in seconds, a list has a value for each search."""
+    """Values of a block; times are in seconds, a list has a value for each search."""
 
     scale: int
     edge_factor: float
@@ -127,7 +127,7 @@ def run_of(benchmark: Mapping[str, Any], prepared: float, searches: Sequence[Map
 
 
 def plain(value: float) -> float | None:
-    """Leave out what JSON does not have."""
+    """Remove what JSON does not have."""
     return value if math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""In which order a page shows what sections made, and what it leaves to `report.json`.
+"""The order in which a page shows what sections made, and what it leaves to `report.json`.
 
 Each table and figure gets a `part`: "answer", "results", "details" (folded), or "data", which says in another
 shape what something on the page says already.

@@ -1,4 +1,4 @@
-"""What preparation costs, and after how many searches it has paid for itself."""
+"""Costs of preparation, and after how many searches it has paid for itself."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def _paid(member: Member, others: Sequence[Member]) -> tuple[str, float | None]:
 
 
 def preparation_milliseconds(member: Member) -> float:
-    """What a strategy and the order of its graph take once."""
+    """Return what a strategy and the order of its graph take once."""
     return member.one.prepare_milliseconds + (member.one.order_milliseconds or 0.0)
 
 
 def search_milliseconds(member: Member) -> float:
-    """The median time of a search together with mapping its labels back."""
+    """Return the median time of a search together with mapping its labels back."""
     return float(
         median(search["milliseconds"] + search["map_back_milliseconds"] for search in member.one.searches)
     )

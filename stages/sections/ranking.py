@@ -1,4 +1,4 @@
-"""Who is best among measurements that compare: rows of the same code are one, and a tie is no victory.
+"""Ranks of measurements that compare: rows of the same code are one, and a tie is no victory.
 
 Two measurements differ by more than their spread if all repetitions of one are faster than all of the other;
 or, where they were not repeated, if most searches from the same sources were: the quartiles of the ratios of

@@ -20,7 +20,7 @@ NO_START = "as no vertex has an edge from which a search could start"
 
 
 def rates(searches: Sequence[dict[str, Any]], unit: str, *, mapped_back: bool = False) -> list[float]:
-    """Billions of `edges` or `arcs` per second for each search that reached any, with mapping back or not."""
+    """Return 10^9 `edges` or `arcs` a second for each search that reached any, with mapping back or not."""
     return [
         search[unit]
         / (search["milliseconds"] + (search["map_back_milliseconds"] if mapped_back else 0))
@@ -31,12 +31,12 @@ def rates(searches: Sequence[dict[str, Any]], unit: str, *, mapped_back: bool = 
 
 
 def harmonic_mean(values: Sequence[float]) -> float:
-    """The mean that Graph500 asks for: total work over total time when each search does equal work."""
+    """Return the mean that Graph500 asks for: total work over total time if searches do equal work."""
     return len(values) / sum(1 / value for value in values)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """The mean that Pan, Pearce and Owens (IPDPS 2018, section VI) use."""
+    """Return the mean that Pan, Pearce and Owens (IPDPS 2018, section VI) use."""
     return math.exp(sum(math.log(value) for value in values) / len(values))
 
 

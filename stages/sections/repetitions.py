@@ -47,7 +47,7 @@ def repetition_sections(members: Runs) -> list[Made]:
 
 
 def typical(members: Members) -> list[tuple[str, Measurement]]:
-    """Leave one repetition of each measurement, that with the median time, under the first one's label."""
+    """Keep one repetition of each measurement, that with the median time, under the first one's label."""
     return [(label, _middle(group)) for label, group in _grouped(members).items()]
 
 

@@ -1,4 +1,4 @@
-"""How searches scale with workers: strong scaling of one graph, weak scaling of growing ones."""
+"""Scaling of searches with workers: strong scaling of one graph, weak scaling of growing ones."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _rate(one: Measurement) -> float | None:
 
 
 def efficiency(series: Series) -> list[float]:
-    """How much of an ideal speed-up was reached at each count, over the smallest count.
+    """Return how much of an ideal speed-up was reached at each count, over the smallest count.
 
     Strong scaling: t(p0) p0 / (t(p) p). Weak scaling: rate(p) p0 / (rate(p0) p) in arcs a second.
     """

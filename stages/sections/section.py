@@ -1,4 +1,4 @@
-"""What a section of a report declares: what it needs, and where a page shows what it makes.
+"""The declaration of a report's section: what it needs, and where a page shows what it makes.
 
 A file of this folder that ends in `SECTIONS = (Section(...),)` is on the page; nothing else names it. Its
 functions make tables and figures as plain data: `{"kind": "table", "title", "about", "columns", "rows"}` and
@@ -24,7 +24,7 @@ Runs = Sequence[tuple[str, Measurement]]
 
 
 class Place(TypedDict, total=False):
-    """Where a page shows a table or a figure; one that says nothing is a detail, in the order of sections."""
+    """The place of a table or a figure on a page; without one it is a detail, in the order of sections."""
 
     result: int
     """Its rank among the results."""
@@ -42,7 +42,7 @@ class Place(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Section:
-    """One section.
+    """A section of a report.
 
     `make` gets the artifacts of `kinds`, each with its label, then the findings that `needs` names; see
     `Findings`. It is called where a report has an artifact of these kinds, or, without kinds, the first

@@ -94,7 +94,7 @@ class Study:
 
 
 def is_batched(one: Measurement) -> bool:
-    """Tell whether searches ran together, so that their times are shares."""
+    """Return whether searches ran together, so that their times are shares."""
     return any(search.get("batch", 1) > 1 for search in one.searches)
 
 

@@ -1,4 +1,4 @@
-"""What a study found as a whole: its experiments in one table, pictures along its axes, scaling."""
+"""Results of a study as a whole: its experiments in one table, pictures along its axes, scaling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which checks each traversal passed, and which did not apply."""
+"""Verifications: the checks that each traversal passed, and those that did not apply."""
 
 from __future__ import annotations
 

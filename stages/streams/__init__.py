@@ -1,4 +1,4 @@
-"""Files and URLs as decompressed bytes, block by block, with every failure told as a `StageError`."""
+"""Files and URLs as decompressed bytes, block by block; every failure is a `StageError`."""
 
 from __future__ import annotations
 

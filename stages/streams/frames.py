@@ -77,7 +77,7 @@ def zstd_length(data: bytes, at: int) -> int:
 
 @dataclass
 class Cut:
-    """Cuts bytes into batches of whole parts; `rest` is what was read and is part of none."""
+    """Cutter of bytes into batches of whole parts; `rest` is what was read and is part of none."""
 
     raw: Iterator[bytes]
     length: Callable[[bytes, int], int]

@@ -32,7 +32,7 @@ _NEWLINE = 10
 
 
 def buffer_bytes(piece: int) -> int:
-    """Bytes of a buffer for pieces of so many bytes."""
+    """Return the bytes of a buffer for pieces of so many bytes."""
     return RESERVE + piece + TAIL
 
 
@@ -65,7 +65,7 @@ class _Filled(NamedTuple):
 
 
 class Pieces:
-    """Hands out the rest of `lines`, piece by piece; `release` gives a buffer back.
+    """Pieces of the rest of `lines`, one after the other; `release` gives a buffer back.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Pieces:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def release(self, piece: Piece) -> None:
-        """Let the buffer of a piece be filled anew."""
+        """Give the buffer of a piece back, to be filled anew."""
         self._free.append(piece.buffer)
         self._read_ahead()
 

@@ -28,7 +28,7 @@ MAX_NAMED = 5
 
 
 def is_archive(first: bytes) -> bool:
-    """Tell a tar archive by the magic of its first header."""
+    """Return whether a header is that of a tar archive, by its magic."""
     return first[257:262] == b"ustar"
 
 
@@ -106,7 +106,7 @@ READ = 1 << 20
 
 
 class UnplacedError(StageError):
-    """What is wrong behind the last whole line that was handed out; who counts lines can name it."""
+    """Error behind the last whole line that was handed out; who counts lines can name it."""
 
 
 class DamagedStream(UnplacedError):

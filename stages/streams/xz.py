@@ -33,7 +33,7 @@ class BadBlocks(Exception):
 
 
 class Sizes(NamedTuple):
-    """What the header of a block says: its bytes without padding, all of its bytes, and those it holds."""
+    """Sizes in the header of a block: its bytes without padding, all of its bytes, and those it holds."""
 
     unpadded: int
     padded: int
@@ -93,7 +93,7 @@ def end_of_stream(header: bytes, blocks: list[Sizes]) -> bytes:
 
 @dataclass
 class Blocks(Cut):
-    """Cuts a stream into batches of blocks, and keeps their sizes."""
+    """Cutter of a stream into batches of blocks, which keeps their sizes."""
 
     header: bytes = b""
     sizes: list[Sizes] = field(default_factory=list)

@@ -30,7 +30,7 @@ class Texts(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many texts there are."""
+        """The number of texts."""
         return len(self.offsets) - 1
 
     def item(self, number: int) -> bytes:
@@ -175,7 +175,7 @@ class TextSet:
 
     @property
     def count(self) -> int:
-        """How many different texts there are."""
+        """The number of different texts."""
         return sum(shard.count for shard in self._shards)
 
     @property

@@ -1,1 +1,1 @@
-"""What `traverse` is made of: a graph opened for a search, its strategy, the searches and their labels."""
+"""Parts of `traverse`: a graph opened for a search, its strategy, the searches and their labels."""

@@ -36,7 +36,7 @@ class Series(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what was kept from the first source to the last."""
+        """Release what was kept from the first source to the last."""
         ...
 
 

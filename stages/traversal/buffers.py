@@ -47,7 +47,7 @@ def search_size(
 
 
 def on_device(parameters: TraverseParameters, graph: Extent, *, encoded: bool) -> Table:
-    """What a search of rows on a GPU takes of it, rows included; `encoded` rows are searched as they are."""
+    """Return the table of a search on a GPU, rows included; `encoded` rows are searched as they are."""
     n, m = graph.vertices, graph.arcs
     stream = stream_bytes(graph) if encoded else None
     body = _bytes("body", width_of(n) * m if stream is None else stream)
@@ -66,7 +66,7 @@ def on_device(parameters: TraverseParameters, graph: Extent, *, encoded: bool) -
 
 
 def searched(parameters: TraverseParameters, graph: Extent, stream: int | None) -> Table:
-    """What a search takes of a GPU beside rows that lie there; `stream` are the bytes of encoded ones."""
+    """Return the table of a search on a GPU beside its rows; `stream` are the bytes of encoded ones."""
     if parameters.algorithm != "bfs":
         return components.on_device(parameters.strategy, graph.vertices, graph.arcs, stream)
     size = search_size(parameters, graph.vertices, graph.arcs, stream=stream)
@@ -84,7 +84,7 @@ def elsewhere(parameters: TraverseParameters, graph: Extent, *, encoded: bool) -
 
 
 def brought(parameters: TraverseParameters, graph: Extent, *, whole: bool) -> Table:
-    """What bringing the labels of one search to the host takes of a GPU, and counting its levels.
+    """Return the table of bringing the labels of one search to the host, and of counting its levels.
 
     What is counted stays there where rows are `whole` on the device; else it is there in parts.
     """
@@ -110,7 +110,7 @@ def brought(parameters: TraverseParameters, graph: Extent, *, whole: bool) -> Ta
 def on_host(
     parameters: TraverseParameters, graph: Extent, plan: Plan, *, backend: str, encoded: bool
 ) -> Table:
-    """What a traversal takes on the host, with rows that are placed as planned."""
+    """Return the table of a traversal on the host, with rows that are placed as planned."""
     n, m, cpu, whole = graph.vertices, graph.arcs, backend == "cpu", plan.placement in WHOLE
     compressed, rows = graph.kind == "CompressedGraph", width_of(n) * m
     # Elsewhere than in whole memory all is there at once.
@@ -157,12 +157,12 @@ def on_host(
 
 
 def is_renumbered(graph: Extent) -> bool:
-    """Whether a stored graph has a numbering of its own."""
+    """Return whether a stored graph has a numbering of its own."""
     return graph.kind in ("Ordering", "CompressedGraph", "Partition")
 
 
 def stream_bytes(graph: Extent) -> int:
-    """Bytes of the encoded rows of a compressed graph."""
+    """Return the bytes of the encoded rows of a compressed graph."""
     return max(0, graph.bytes - 8 * graph.vertices)
 
 

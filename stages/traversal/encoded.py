@@ -34,7 +34,7 @@ STREAM = "stream"
 
 
 def searched_encoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> bool:
-    """Whether a compressed graph's rows are searched as they are, if they lie as `placement` says."""
+    """Return whether a compressed graph's rows are searched as they are, if they lie as `placement` says."""
     return not why_decoded(parameters, placement, codec)
 
 

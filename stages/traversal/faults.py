@@ -1,4 +1,4 @@
-"""What does not go together in a traversal, found when a workflow is read: graphs, strategies, constants."""
+"""Faults of a traversal's parameters, found when a workflow is read: graphs, strategies, constants."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def permutation_of(stored: Graph | CompressedGraph | Partition) -> NDArray[Any] 
 
 
 def has_loops_or_duplicates(plain: Graph | CompressedGraph | Partition) -> bool:
-    """Whether an undirected graph's arcs do not tell its distinct edges."""
+    """Return whether an undirected graph's arcs do not tell its distinct edges."""
     return plain.symmetric and (plain.loop_count > 0 or not plain.deduplicated)
 
 

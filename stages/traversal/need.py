@@ -1,4 +1,4 @@
-"""How much memory a traversal takes at its peak, counted from its arrays."""
+"""Memory that a traversal takes at its peak, counted from its arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens a stored graph as a search wants it: placed, decoded or not, on the backend; and its sources."""
+"""Stored graphs opened for a search: placed, decoded or not, on the backend; and its sources."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ Sources = Annotated[
 
 
 class TraverseParameters(Parameters):
-    """What to find, from where and how."""
+    """Parameters that say what to find, from where and how."""
 
     algorithm: Literal["bfs", "sssp", "components", "strong_components"] = "bfs"
     """`bfs` finds distances and predecessors from each source, `sssp` those of shortest paths by weights, and
@@ -206,7 +206,7 @@ class TraverseParameters(Parameters):
 
 
 def batched(parameters: TraverseParameters) -> bool:
-    """Tell whether many sources are searched at once, in one pass over the arcs."""
+    """Return whether many sources are searched at once, in one pass over the arcs."""
     return parameters.strategy == "multi_source"
 
 

@@ -1,4 +1,4 @@
-"""Where the rows of a graph, or of ranks, will lie: decided by numbers, before anything is read."""
+"""Places for the rows of a graph, or of ranks: decided by numbers, before anything is read."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def place_columns(columns: Any, placing: Placing | None) -> Placed | None:
 
 
 def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
-    """Tell how large a stored graph is, as the planner knows it; of a partition that it is one."""
+    """Return how large a stored graph is, as the planner knows it; of a partition that it is one."""
     from gravel.stages.artifacts import CompressedGraph, Partition
     from gravel.stages.stage import Extent
 
@@ -215,12 +215,12 @@ def plan_encoded(parameters: TraverseParameters, machine: Machine, *, whole: int
 
 
 def width_of(vertices: int) -> int:
-    """Bytes of a column, and of a permutation's or a component's number."""
+    """Return the bytes of a column, and of a permutation's or a component's number."""
     return 4 if vertices < 1 << 32 else 8
 
 
 def label_bytes(parameters: TraverseParameters, width: int, tree: int) -> int:
-    """Bytes of a vertex's labels in a result; `tree` is what a predecessor takes."""
+    """Return the bytes of a vertex's labels in a result; `tree` is what a predecessor takes."""
     if parameters.output == "checks":
         return 0
     if parameters.algorithm in OF_ALL_VERTICES:

@@ -1,4 +1,4 @@
-"""What ranks take on a GPU, by the tables of their kernels, and what ranks of distributed graphs take."""
+"""Memory that ranks take on a GPU, by the tables of their kernels, and ranks of distributed graphs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LABEL_BYTES_PER_VERTEX = 64
 def searching_rank(
     vertices: int, normal_arcs: int, ranks: int, *, relays: bool = False, arrivals: bool = False
 ) -> Table:
-    """What each of `ranks` GPUs takes beside subgraphs, with `normal_arcs` of the whole graph.
+    """Return the table of each of `ranks` GPUs beside subgraphs; `normal_arcs` are of the whole graph.
 
     It is more if vertices go by way of mates (`relays`) or are asked for (`arrivals`, by NCCL).
     """
@@ -70,14 +70,14 @@ def searching_rank(
 
 
 def joining_rank(vertices: int, hooks: int, ranks: int) -> Table:
-    """What each of `ranks` GPUs takes beside subgraphs to find components; `hooks` are those of nn arcs."""
+    """Return the table of each of `ranks` GPUs that finds components; `hooks` are those of nn arcs."""
     own, vertex = -(-vertices // ranks), vertex_type(vertices)
     nodes = own + int(DELEGATE_SHARE * vertices)
     return *buffers.components(nodes, nodes + hooks // ranks, vertex), Buffer("joined", vertex, nodes)
 
 
 def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Table:
-    """What each of `ranks` GPUs takes of stripes beside rows; without bitmask bins have room for all arcs."""
+    """Return the table of each of `ranks` GPUs over stripes; without bitmask bins have room for all arcs."""
     own, entries = -(-vertices // ranks), arcs // ranks
     room = min(entries, vertices) if bitmask else entries
     tree = 32 if vertices < NARROW else 33

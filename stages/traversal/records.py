@@ -1,4 +1,4 @@
-"""What a measurement records of a traversal: the graph, what was executed, reached, and told by ranks.
+"""Records of a traversal in its measurement: the graph, what was executed, reached, and done by ranks.
 
 A measurement carries this itself, so that a report needs neither the order nor the rows, which may be too
 large to be kept.
@@ -232,7 +232,7 @@ class OrderTimes(NamedTuple):
 
     @property
     def total(self) -> float | None:
-        """Both together."""
+        """The sum of both."""
         return None if self.find is None or self.apply is None else self.find + self.apply
 
 

@@ -1,4 +1,4 @@
-"""Many sources, on one worker or dealt to several that hold the whole graph: decided by predicted times.
+"""Searches from many sources, on one worker or on several that hold the whole graph each.
 
 `context.rank_group` is called once to read the graph on every worker, which keeps it, then for some sources
 at a time, as many as their labels have room for, and at last to let go.
@@ -53,7 +53,7 @@ def workers_for(
 
 @dataclass(frozen=True)
 class ShareTask:
-    """What a worker needs: the graph, how to search it, and its sources of this call; None to begin."""
+    """Task of a worker: the graph, how to search it, and its sources of this call; None to begin."""
 
     token: str
     parameters: TraverseParameters
@@ -65,7 +65,7 @@ class ShareTask:
 
 @dataclass(frozen=True)
 class Ready:
-    """What a worker tells when it holds the graph."""
+    """Answer of a worker that holds the graph."""
 
     sources: tuple[int, ...]  # of all workers
     described: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Over how many workers sources are dealt, by the predicted times of searches, loading and labels."""
+"""The number of workers for many sources, by the predicted times of searches, loading and labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ GAIN = 1.2
 
 @dataclass(frozen=True)
 class Spreading:
-    """How many workers sources may be dealt to: at most `most`, 1 for none; with fewer than `least` none."""
+    """The number of workers for sources: at most `most`, 1 for none; with fewer than `least` none."""
 
     most: int
     least: int

@@ -125,7 +125,7 @@ def _kept_by_none(kind: str, what: str) -> tuple[str, str] | None:
 
 
 def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
-    """Tell where a traversal runs: where it was asked to, else where the run does, if the strategy can.
+    """Return where a traversal runs: where it was asked to, else where the run does, if the strategy can.
 
     A strategy that has no CUDA side runs on the CPU. Raises `StageError` where a GPU is asked for and the run
     has none.

@@ -1,4 +1,4 @@
-"""What finds strongly connected components, and the memory that it takes; `find_components` measures it."""
+"""Searches for strongly connected components, and the memory that they take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verification records of checks, and what it raises for those that did not pass."""
+"""Records of checks, and the error for those that did not pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory `verify` takes, and on which side it runs."""
+"""Memory that `verify` takes, and the side on which it runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SENDING = 2 * MAX_THREADS * STAGE_BYTES
 
 @dataclass(frozen=True)
 class Checked:
-    """What is to be checked: a graph, and labels of `label_bytes` for each vertex of each search.
+    """Sizes of what is checked: a graph, and labels of `label_bytes` for each vertex of each search.
 
     `searches` is 0 for components. `symmetric` says that every arc has its reverse, `weighted` that the
     searches are of shortest paths, `strong` that the components are strongly connected ones.
@@ -53,7 +53,7 @@ class Checked:
 
     @property
     def host_bytes(self) -> int:
-        """What checks on the CPU take beside graph and labels, of one search at a time."""
+        """Return what checks on the CPU take beside graph and labels, of one search at a time."""
         n, m, vertex = self.vertices, self.arcs, vertex_type(self.vertices)
         if self.weighted:
             rows: Table = (

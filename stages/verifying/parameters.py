@@ -8,7 +8,7 @@ from gravel.stages.stage import Parameters
 
 
 class VerifyParameters(Parameters):
-    """Where to check; every check that the result allows is made."""
+    """Parameters that say where to check; every check that the result allows is made."""
 
     on: Literal["auto", "cuda", "cpu"] = "auto"
     """`auto` is the GPU if the run has one and the graph fits, else the CPU. `cpu` checks results of a GPU

@@ -1,1 +1,1 @@
-"""From the ids of a file to internal indices in bounded memory: spool edges, collect ids, rank them."""
+"""Internal indices for the ids of a file, in bounded memory: spool edges, collect ids, rank them."""

@@ -1,4 +1,4 @@
-"""Edges by file id become an edge list by index, and a table of ids, in bounded memory of the host."""
+"""Edge lists by index, and tables of ids, made of edges by file id in bounded memory of the host."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _STRETCH = 1 << 14
 
 
 class IdSet:
-    """Collect ids with `add`, from any threads, then `finish`; after that it has a size, an order and ranks.
+    """Set of ids: `add` them, from any threads, then `finish`; after that it has a size, an order and ranks.
 
     Of `memory` the bitmap takes half at most, its counts 1/8 of that, and the ids outside it the rest.
     """
@@ -91,7 +91,7 @@ class IdSet:
 
     @property
     def block_size(self) -> int:
-        """How many sparse ids may be in memory at once."""
+        """The number of sparse ids that may be in memory at once."""
         return max(1024, self._memory // 8)
 
     def covered_ranks(self, ids: Ids, ranks: Ids) -> None:

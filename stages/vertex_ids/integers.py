@@ -30,7 +30,7 @@ class Numbered(NamedTuple):
 
 
 def are_far_apart(columns: Sequence[NDArray[Any]]) -> bool:
-    """Whether ids, none of them negative, are too far from each other for a bitmap."""
+    """Return whether ids, none of them negative, are too far from each other for a bitmap."""
     bounds = [_bounds(column) for column in columns if len(column)]
     low, high = min(low for low, _ in bounds), max(high for _, high in bounds)
     return low >= 0 and _takes_a_table(high - low + 1, sum(map(len, columns)))

@@ -1,4 +1,4 @@
-"""Edges by file id become an edge list by index on a GPU, with the indices that the CPU gives.
+"""Edge lists by index, made of edges by file id on a GPU, with the indices that the CPU gives.
 
 Edges stay on the device while there is room; then all of them are set aside on the host, and pass through
 the device once more to be counted and once to be numbered. Where even a set of the ids does not fit there,

@@ -37,7 +37,7 @@ class _Set:
 
 
 class TextRuns:
-    """Gives texts codes, and codes ranks when all texts are there.
+    """Codes of texts, and ranks of the codes when all texts are there.
 
     `memory` bounds a set, twice: once while it grows, and once more while it is sorted.
     """

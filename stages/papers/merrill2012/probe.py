@@ -38,7 +38,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 
 class ProbeParameters(Parameters):
-    """Which parts to run, from which sources and how often."""
+    """Parameters: the parts to run, from which sources and how often."""
 
     measure: Literal["gather", "lookup", "gather_and_lookup", "levels"] = "gather"
     """`gather` reads neighbours. `lookup` looks up the status of an edge frontier. `gather_and_lookup` runs

@@ -35,17 +35,17 @@ class StripedRun:
 
     @property
     def stripes(self) -> list[Made]:
-        """What the ranks told, by search."""
+        """The records of the ranks, by search."""
         return [search["stripes"] for search in self.one.searches]
 
     @property
     def ranks(self) -> int:
-        """Over how many ranks."""
+        """The number of ranks."""
         return len(self.stripes[0]["between"])
 
     @property
     def output(self) -> str:
-        """What vertices were labelled with."""
+        """The labels that vertices got."""
         return str(self.one.asked["output"])
 
     @property

@@ -1,4 +1,4 @@
-"""What messages between ranks take, by their size: times, rates, and what follows for the cost model."""
+"""Messages between ranks by their size: times, rates, and what follows for the cost model."""
 
 from __future__ import annotations
 

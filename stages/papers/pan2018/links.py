@@ -1,4 +1,4 @@
-"""links: what messages between ranks take, by their size and by what carries them."""
+"""links: times of messages between ranks, by their size and by what carries them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LinksParameters(Parameters):
-    """Between how many ranks, over what, and which sizes."""
+    """Parameters: the number of ranks, the transports, and the sizes of messages."""
 
     ranks: int = Field(default=2, ge=2, le=64)
     """Workers that exchange messages; one GPU each on a run with GPUs."""
@@ -79,7 +79,7 @@ def _estimate(
 
 @dataclass(frozen=True)
 class LinksTask:
-    """What one rank needs."""
+    """Task of one rank."""
 
     parameters: LinksParameters
     backend: str
@@ -87,7 +87,7 @@ class LinksTask:
 
 @dataclass(frozen=True)
 class LinksAnswer:
-    """What one rank found; `missing` says why a transport is not at hand, `wrong` what did not arrive."""
+    """Answer of one rank; `missing` says why a transport is not at hand, `wrong` what did not arrive."""
 
     points: tuple[Measured, ...]
     missing: dict[str, str]

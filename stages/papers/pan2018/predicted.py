@@ -1,4 +1,4 @@
-"""What the cost model predicts for the runs that were measured."""
+"""Predictions of the cost model for the runs that were measured."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def machine_of(one: Measurement) -> Machine:
 
 
 def has_rank_records(one: Measurement) -> bool:
-    """Tell whether its searches say what their levels went to; not all of one rank alone do."""
+    """Return whether its searches say what their levels went to; not all of one rank alone do."""
     return all("ranks" in search for search in one.searches)
 
 

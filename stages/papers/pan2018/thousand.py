@@ -33,7 +33,7 @@ PAPER_RATES = {1: 22.9, 2: 32.5, 4: 39.8, 124: 259.8}
 
 @dataclass(frozen=True)
 class Point:
-    """What the model says of one number of ranks."""
+    """Prediction of the model for one number of ranks."""
 
     ranks: int
     hosts: int

@@ -1,4 +1,4 @@
-"""What a measurement is called by, so that a printed row finds it, and its rate in each convention."""
+"""Names of measurements, by which a printed row finds them, and their rates in each convention."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Experiment:
     generated: int | None
 
     def fits(self, *wanted: Mapping[str, tuple[str | int, ...]]) -> bool:
-        """Whether every fact that is asked for has one of the values that are asked for."""
+        """Return whether every fact that is asked for has one of the values that are asked for."""
         return all(
             self.facts.get(name, "").casefold() in {str(value).casefold() for value in values}
             for each in wanted

@@ -1,4 +1,4 @@
-"""What a file of published figures may say: printed tables, and claims computed from measurements."""
+"""The model of a file of published figures: printed tables, and claims computed from measurements."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Table(Parameters):
 
 
 class OwnTable(Parameters):
-    """What a paper's own table gives where a sentence of it claims something else."""
+    """The value in a paper's own table where a sentence of it claims something else."""
 
     value: float
     """The number that follows from the printed rows."""

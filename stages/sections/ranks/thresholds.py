@@ -1,4 +1,4 @@
-"""How vertices and arcs divide at every degree threshold (the paper's figures 5 and 12)."""
+"""Divisions of vertices and arcs at every degree threshold (the paper's figures 5 and 12)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Split:
 
     @property
     def vertices(self) -> int:
-        """Of the whole graph."""
+        """The count of the whole graph."""
         return self.graph["vertices"]
 
     @property
     def arcs(self) -> int:
-        """Of the whole graph."""
+        """The count of the whole graph."""
         return self.graph["arcs"]
 
     @property
@@ -52,7 +52,7 @@ class Split:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What two splits of one graph at one threshold over as many ranks share."""
+        """The key that two splits of one graph at one threshold over as many ranks share."""
         return (*graph_key(self), self.ranks, self.threshold)
 
 
@@ -66,22 +66,22 @@ class SplitGraph:
 
     @property
     def vertices(self) -> int:
-        """Of the graph."""
+        """The count of the graph."""
         return self.splits[0].vertices
 
     @property
     def arcs(self) -> int:
-        """Of the graph."""
+        """The count of the graph."""
         return self.splits[0].arcs
 
     @property
     def ranks(self) -> list[int]:
-        """Every number of ranks that it was split over, ascending."""
+        """The numbers of ranks that it was split over, ascending."""
         return sorted({split.ranks for split in self.splits})
 
 
 def graph_key(split: Split) -> tuple[Any, ...]:
-    """Tell graphs apart by their sizes and divisions."""
+    """Return a key that tells graphs apart by their sizes and divisions."""
     counts = tuple(tuple(each.values()) for each in split.statistics["thresholds"])
     return split.vertices, split.arcs, counts
 

@@ -1,4 +1,4 @@
-"""What searches over ranks spend their time on: the paper's figures 8 and 10."""
+"""Times of searches over ranks by their parts: the paper's figures 8 and 10."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def sent(one: Measurement, name: str) -> float:
 
 
 def in_turns(one: Measurement) -> bool:
-    """Tell whether ranks shared a process or a GPU, so that only their computation is measured."""
+    """Return whether ranks shared a process or a GPU, so that only their computation is measured."""
     return any("took turns in one process" in note or "so one holds all ranks" in note for note in one.notes)
 
 
