@@ -50,13 +50,8 @@ class SubgraphParameters(Parameters):
     def _is_one_choice(self) -> SubgraphParameters:
         given = [name for name in CHOICES if getattr(self, name) is not None]
         if len(given) != 1:
-<<<<<<< HEAD
-            stated = f"{' and '.join(given)} are given" if given else "none is given"
-            raise ValueError(f"one of {', '.join(CHOICES)} chooses the vertices, and {stated}")
-=======
             fault = f"{' and '.join(given)} are given" if given else "none is given"
             raise ValueError(f"one of {', '.join(CHOICES)} chooses the vertices, and {fault}")
->>>>>>> words
         return self
 
 

@@ -17,31 +17,18 @@ def verify_pagerank(graph: Graph, ranks: Centrality) -> Verification:
 
     from gravel.kernels.verify.pagerank import check_pagerank
 
-<<<<<<< HEAD
-    found = ranks.convergence
-    weights = graph.weights if found["by"] == "weights" else None
-    if found["by"] == "weights" and weights is None:
-        raise ValueError("the graph has no weights, by which the ranks were found")
-    jumps = found["personalization"]
-=======
     record = ranks.convergence
     weights = graph.weights if record["by"] == "weights" else None
     if record["by"] == "weights" and weights is None:
         raise ValueError("the graph has no weights, by which the ranks were found")
     jumps = record["personalization"]
->>>>>>> words
     checks = check_pagerank(
         on_host(graph.row_offsets),
         on_host(graph.column_indices),
         on_host(weights),
         on_host(ranks.value),
-<<<<<<< HEAD
-        damping=found["damping"],
-        tolerance=found["tolerance"],
-=======
         damping=record["damping"],
         tolerance=record["tolerance"],
->>>>>>> words
         personalization=None if jumps is None else numpy.array(jumps),
     )
     return verified_components(checks, "cpu", algorithm="pagerank", what="the ranks")
