@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -85,21 +86,18 @@ class Capacity:
 
 
 def _read_limit(path: Path) -> int | None:
-    try:
+    text = ""
+    with suppress(OSError):
         text = path.read_text().strip()
-    except OSError:
-        return None
     # cgroup v1 writes an absurdly high number where there is no limit.
     return int(text) if text.isdigit() and int(text) < 1 << 60 else None
 
 
 def _cgroup_files(root: Path, process: Path) -> list[Path]:
     """List every limit that may bind this process: its own group's and those of the groups around it."""
-    try:
+    lines, found = list[str](), list[Path]()
+    with suppress(OSError):
         lines = (process / "self" / "cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
-    found = []
     for line in lines:
         _, controllers, group = line.split(":", 2)
         names = controllers.split(",")

@@ -61,6 +61,11 @@ def scratch_path(run: str, *names: str) -> str:
     return "/".join((SCRATCH, run, *names))
 
 
+def cache_of_scratch(scratch: Path) -> Path:
+    """Return the root of the cache that the scratch folder of an attempt lies in."""
+    return scratch.parents[2]
+
+
 def artifact_path(artifact_id: str) -> str:
     """Return the record of an artifact."""
     return f"{ARTIFACTS}/{artifact_id}.json"

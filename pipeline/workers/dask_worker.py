@@ -27,6 +27,7 @@ from distributed.scheduler import KilledWorker
 from gravel.kernels import threads
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
 from gravel.pipeline.store.failures import storage_errors
+from gravel.pipeline.store.folder import cache_of_scratch
 from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.store.sink import write_at
 from gravel.pipeline.workers.context import Services
@@ -324,7 +325,7 @@ def pack(value: Any, scratch: Path) -> Parcel:
         ranges.append((end, buffer.nbytes))
         end += -(-buffer.nbytes // ALIGNMENT) * ALIGNMENT
     path = scratch / f"{uuid.uuid4().hex}.parcel"
-    with storage_errors(scratch, end):
+    with storage_errors(cache_of_scratch(scratch), end):
         scratch.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
