@@ -88,7 +88,7 @@ class Capacity:
 def _read_limit(path: Path) -> int | None:
     text = ""
     with suppress(OSError):
-        text = path.read_text().strip()
+        text = path.read_text().strip() if path.exists() else ""
     # cgroup v1 writes an absurdly high number where there is no limit.
     return int(text) if text.isdigit() and int(text) < 1 << 60 else None
 

@@ -141,22 +141,17 @@ def answered(graph: Any, questions: dict[Any, Question], times: int) -> list[Any
 
 
 class Steps:
-    """Counts the lines of gravel that a call runs on this thread; the one numbered `last` is cut off.
+    """Counts the lines of gravel that a call runs on this thread; the one numbered `last` is cut off."""
 
-    Without `in_handlers` the cut waits for the end of an exception's handler: Python 3.11 never frees an
-    exception in whose handler a trace function raises.
-    """
-
-    def __init__(self, last: float = float("inf"), *, in_handlers: bool = True) -> None:
-        self.count, self._last, self._in_handlers = 0, last, in_handlers
+    def __init__(self, last: float = float("inf")) -> None:
+        self.count, self._last = 0, last
 
     def trace(self, frame: FrameType, event: str, _: Any) -> Any:
         if not frame.f_code.co_filename.startswith(ROOT):
             return None
         if event == "line":
             self.count += 1
-            if self.count >= self._last and (self._in_handlers or sys.exc_info()[0] is None):
-                self._last = float("inf")
+            if self.count == self._last:
                 raise KeyboardInterrupt
         return self.trace
 
@@ -172,16 +167,14 @@ def counted(steps: Steps) -> Iterator[Steps]:
         sys.settrace(before)
 
 
-def spoiled(
-    graph: gravel.Graph, name: str, question: Question, rng: Any, times: int, *, in_handlers: bool = True
-) -> list[str]:
+def spoiled(graph: gravel.Graph, name: str, question: Question, rng: Any, times: int) -> list[str]:
     """Cut a question off at random lines, and ask it and others again; returns other answers than before."""
     answers = {name: question(graph), **{each: QUESTIONS[each](graph) for each in ("bfs", "distance")}}
     with counted(Steps()) as steps:
         question(graph)
     wrong = []
     for last in sorted(1 + rng.permutation(steps.count)[:times]):
-        with suppress(KeyboardInterrupt), counted(Steps(last, in_handlers=in_handlers)):
+        with suppress(KeyboardInterrupt), counted(Steps(last)):
             question(graph)
         for each, answer in answers.items():
             asked = question if each == name else QUESTIONS[each]

@@ -42,7 +42,7 @@ def test_cut_off_on_a_gpu(name, directed):
 def test_threads_of_what_was_cut_off_end(name):
     threads = threading.active_count()
     graph = skewed()
-    assert spoiled(graph, name, ALL[name], numpy.random.default_rng(2), 30, in_handlers=False) == []
+    assert spoiled(graph, name, ALL[name], numpy.random.default_rng(2), 30) == []
     del graph
     for _ in range(500):
         gc.collect()
