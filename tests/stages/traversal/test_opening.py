@@ -189,7 +189,7 @@ def test_stored_encoded_rows_are_streamed_to_a_gpu(tmp_path, codec, kind):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(("algorithm", "cap"), [("bfs", "5.45MB"), ("components", "2.1MB")])
+@pytest.mark.parametrize(("algorithm", "cap"), [("bfs", "5.1MB"), ("components", "2.1MB")])
 def test_encoded_rows_are_streamed_where_pinned_memory_is_refused(monkeypatch, algorithm, cap):
     def refuse(array, host=None):
         raise PinnedRefused("not today")
