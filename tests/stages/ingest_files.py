@@ -45,7 +45,7 @@ def read(path: Path | str, **options: object) -> Got:
     context = PlainContext()
     edges, vertex_ids = ingest(context, IngestParameters(file=str(path), **options))
     table = (
-        numpy.arange(vertex_ids.first, vertex_ids.first + vertex_ids.vertex_count)
+        vertex_ids.first + numpy.arange(vertex_ids.vertex_count)
         if vertex_ids.ids is None
         else numpy.asarray(vertex_ids.ids)
     )
