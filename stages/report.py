@@ -111,7 +111,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=20,
+    version=21,
     about="Makes tables and charts from any artifacts, for the report of a run.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

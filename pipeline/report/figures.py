@@ -203,5 +203,6 @@ def _is_table(columns: Json, rows: Json) -> bool:
 
 def _is_cell(cell: Json) -> bool:
     if isinstance(cell, Mapping):
-        return list(cell) == ["vertex"] and type(cell["vertex"]) is int
+        named = "run" not in cell or isinstance(cell["run"], str)
+        return {*cell} | {"run"} == {"vertex", "run"} and type(cell["vertex"]) is int and named
     return cell is None or isinstance(cell, str | int | float)

@@ -132,13 +132,14 @@ def report_artifacts(record: Mapping[str, Json], cache: Cache) -> list[dict[str,
 def _name_vertices(
     sections: Sequence[dict[str, Json]], key: str, by_key: Mapping[str, Json], cache: Cache
 ) -> None:
-    """Replace `{"vertex": i}` by file ids, in a row through the input that its first cell names."""
+    """Replace `{"vertex": i}` by file ids, through the run that the cell names, or its row at first."""
     ids_behind = lru_cache(None)(lambda origin: _ids_behind(origin, by_key, cache))
 
     def named(piece: Json, origin: str = key) -> Json:
         if not isinstance(piece, dict):
             return piece
-        name = ids_behind(origin)(piece["vertex"])
+        of = piece.get("run", origin)
+        name = ids_behind(of if of in by_key else origin)(piece["vertex"])
         return name if isinstance(name, int) or len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 1] + "…"
 
     for section in sections:

@@ -41,7 +41,7 @@ def centrality_sections(members: Members) -> list[Made]:
 
 def name_of(one: Centrality) -> str:
     """Name a measure with its parameters."""
-    name = one.measure.replace("_", " ")
+    name = {"pagerank": "PageRank"}.get(one.measure, one.measure.replace("_", " "))
     if one.measure == "neighbourhood":
         name = f"{name} within {one.hops} hops"
     return name if one.direction == "out" else f"{name} (direction {one.direction})"
@@ -114,13 +114,13 @@ def _top(measured: Sequence[tuple[str, Centrality]]) -> Made:
     for label, one in measured:
         ends = ("vertex",) if one.target is None else ("source", "target")
         columns += [*(f"{label}: {end}" for end in ends), name_of(one)]
-        lists.append((len(ends), largest(one, TOP)))
+        lists.append((label, len(ends), largest(one, TOP)))
     rows: list[list[Any]] = []
-    for rank in range(max(len(each) for _, each in lists)):
+    for rank in range(max(len(each) for *_, each in lists)):
         row: list[Any] = [rank + 1]
-        for width, each in lists:
+        for label, width, each in lists:
             if rank < len(each):
-                row += [*({"vertex": vertex} for vertex in each[rank][0]), each[rank][1]]
+                row += [*({"vertex": vertex, "run": label} for vertex in each[rank][0]), each[rank][1]]
             else:
                 row += [None] * (width + 1)
         rows.append(row)

@@ -4,7 +4,7 @@ A file of this folder that ends in `SECTIONS = (Section(...),)` is on the page; 
 functions make tables and figures as plain data: `{"kind": "table", "title", "about", "columns", "rows"}` and
 `{"kind": "figure", "title", "about", "chart", "data"}`, whose chart is one of `gravel.stages.charts` as JSON.
 A cell is a string, a number, None, or `{"vertex": i}`, which whoever shows it replaces by the id that the
-input file uses.
+input file uses. `{"vertex": i, "run": label}` says whose vertex it is where no label begins the row.
 """
 
 from __future__ import annotations

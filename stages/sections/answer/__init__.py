@@ -37,7 +37,7 @@ def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) ->
     """
     measured, not_run = findings.measured, findings.not_run
     verdict, checks = verdict_of(measured, findings.of("Verification"))
-    central = [one for _, one in findings.of("Centrality")]
+    central = findings.of("Centrality")
     facts: list[list[Any]] = []
     if measured:
         facts.append(["asked", asked(measured, findings.repeated)])
@@ -191,21 +191,21 @@ def _span(values: Sequence[int]) -> str:
     return f"{values[0]:,}" if values[0] == values[-1] else f"{values[0]:,} to {values[-1]:,}"
 
 
-def leading(several: Sequence[Centrality]) -> list[list[Any]]:
-    """Name the vertices with the largest values of each measure; pages put ids in for `{"vertex": i}`."""
-    names = [name_of(one) for one in several]
+def leading(several: Sequence[tuple[str, Centrality]]) -> list[list[Any]]:
+    """Name the vertices with the largest values of each measure, by the runs that found them."""
+    names = [name_of(one) for _, one in several]
     if len(set(names)) < len(names):
         return []  # of several graphs or orders, which the tables tell apart
     facts: list[list[Any]] = []
-    for name, one in zip(names, several, strict=True):
+    for name, (label, one) in zip(names, several, strict=True):
         if one.estimate is not None:
             facts.append([name, _estimated(one.estimate)])
             continue
         text: list[Any] = []
         for (first, *others), value in largest(one, LEADING):
-            text += [", " if text else "largest at ", {"vertex": first}]
+            text += [", " if text else "largest at ", {"vertex": first, "run": label}]
             for vertex in others:
-                text += [" - ", {"vertex": vertex}]
+                text += [" - ", {"vertex": vertex, "run": label}]
             text.append(f" ({value:,.0f})" if value >= 100 else f" ({value:.3g})")
         if text:
             facts.append([name, [*text, "."]])

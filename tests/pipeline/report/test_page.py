@@ -326,3 +326,24 @@ def test_graphs_of_equal_degrees_are_two_and_an_order_is_none_of_its_own(tmp_pat
     assert degrees == ["Degrees of graph1", "Degrees of graph2"]
     (searched,) = (each["rows"] for each in found if each["title"] == "Graphs searched")
     assert len(searched) == 2, searched
+
+
+def test_vertices_of_a_subgraph_have_their_ids_where_its_graph_is_reported_too(tmp_path: Path) -> None:
+    (tmp_path / "star.txt").write_text("".join(f"{leaf} 900\n" for leaf in range(10, 30)) + "500 10\n")
+    file = tmp_path / "star.yaml"
+    file.write_text(
+        "workflow: star\n"
+        "stages:\n"
+        "  edges: {stage: ingest, file: star.txt}\n"
+        "  graph: {stage: symmetrize, input: edges}\n"
+        "  part: {stage: subgraph, input: graph, vertices: [12, 13, 500, 900]}\n"
+        "  rank: {stage: centrality, input: part, measure: pagerank}\n"
+        "  summary: {stage: report, inputs: [graph, part, rank]}\n"
+    )
+    done = CliRunner().invoke(main, ["run", str(file), "--cache", str(tmp_path / "cache"), "--quiet"])
+    assert done.exit_code == 0, done.output
+    [page] = (tmp_path / "cache").glob("runs/*/report.html")
+    shown = page.read_text()
+    assert "PageRank of 4 vertices." in shown
+    assert "largest at 900 (" in shown
+    assert "vertex 3" not in shown

@@ -82,12 +82,20 @@ def test_a_measure_against_arcs_is_told_apart() -> None:
 def test_the_answer_names_the_most_central_vertices() -> None:
     facts = dict(sections({"a": CLOSE, "b": SOME})[0]["facts"])
     assert facts["closeness"] == [
-        *("largest at ", {"vertex": 1}, " (0.5)", ", ", {"vertex": 3}, " (0.5)", ", "),
-        *({"vertex": 0}, " (0.25)", "."),
+        *(
+            "largest at ",
+            {"vertex": 1, "run": "a"},
+            " (0.5)",
+            ", ",
+            {"vertex": 3, "run": "a"},
+            " (0.5)",
+            ", ",
+        ),
+        *({"vertex": 0, "run": "a"}, " (0.25)", "."),
     ]
-    assert facts["neighbourhood within 2 hops"][1] == {"vertex": 1}
+    assert facts["neighbourhood within 2 hops"][1] == {"vertex": 1, "run": "b"}
     ends = dict(sections({"a": EDGES})[0]["facts"])["edge betweenness"]
-    assert ends[1:5] == [{"vertex": 0}, " - ", {"vertex": 3}, " (2)"]
+    assert ends[1:5] == [{"vertex": 0, "run": "a"}, " - ", {"vertex": 3, "run": "a"}, " (2)"]
     mean = dict(sections({"a": MEAN})[0]["facts"])["average path length"]
     assert mean == "2 (at least 1 with confidence 0.9)."
     assert "closeness" not in dict(sections({"a[order=rcm]": CLOSE, "a[order=degree]": CLOSE})[0]["facts"])
@@ -97,10 +105,10 @@ def test_top_vertices_are_those_with_the_largest_values() -> None:
     table = by_title({"a": CLOSE, "b": SOME})["Top vertices"]
     assert table["columns"] == ["rank", "a: vertex", "closeness", "b: vertex", "neighbourhood within 2 hops"]
     assert table["rows"] == [
-        [1, {"vertex": 1}, 0.5, {"vertex": 1}, 9],
-        [2, {"vertex": 3}, 0.5, {"vertex": 3}, 7],
-        [3, {"vertex": 0}, 0.25, None, None],
-        [4, {"vertex": 2}, 0.0, None, None],
+        [1, {"vertex": 1, "run": "a"}, 0.5, {"vertex": 1, "run": "b"}, 9],
+        [2, {"vertex": 3, "run": "a"}, 0.5, {"vertex": 3, "run": "b"}, 7],
+        [3, {"vertex": 0, "run": "a"}, 0.25, None, None],
+        [4, {"vertex": 2, "run": "a"}, 0.0, None, None],
     ]
 
 
@@ -159,9 +167,9 @@ def test_edges_have_two_ends() -> None:
     table = found["Top vertices"]
     assert table["columns"][3:] == ["e: source", "e: target", "edge betweenness"]
     assert [row[3:] for row in table["rows"]] == [
-        [{"vertex": 0}, {"vertex": 3}, 2.0],
-        [{"vertex": 2}, {"vertex": 3}, 1.0],
-        [{"vertex": 0}, {"vertex": 1}, 0.5],
+        [{"vertex": 0, "run": "e"}, {"vertex": 3, "run": "e"}, 2.0],
+        [{"vertex": 2, "run": "e"}, {"vertex": 3, "run": "e"}, 1.0],
+        [{"vertex": 0, "run": "e"}, {"vertex": 1, "run": "e"}, 0.5],
         [None, None, None],
     ]
     assert found["Centralities"]["rows"][1][-1] is None
