@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from gravel.graphs.measured import MeasuredGraph, one_at_a_time
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 class GraphParts(MeasuredGraph):
     """The parts of a `gravel.Graph`."""
+
+    _with: Callable[..., Self]
 
     @one_at_a_time
     def subgraph(self, ids: Any) -> Self:
@@ -130,7 +133,3 @@ class GraphParts(MeasuredGraph):
         from gravel.graphs.subgraphs import induced
 
         return self._with(*induced(self._rows, self._ids, chosen))
-
-    def _with(self, rows: Any, ids: Any = None) -> Self:
-        """Return a graph of other rows, with the same ids if no others are given."""
-        raise NotImplementedError
