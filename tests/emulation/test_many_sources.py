@@ -335,6 +335,6 @@ def test_bytes_of_searches_of_their_own(shared, monkeypatch):
         stated += Outputs.bytes(independent_cuda.ROUNDS * sources, 0, None)
         assert searches.blocks == sources
         assert searches.bytes == stated
-        arrays = (searches._records, searches._queues, *(() if shared else (searches._visited,)))
+        arrays = (searches._records, searches._queues, searches._visited)
         outputs = Outputs.bytes(independent_cuda.ROUNDS * sources, 0, None)
         assert sum(each.nbytes for each in arrays) == stated - outputs

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy
 import pytest
 
+from gravel.kernels.buffers import total
 from gravel.kernels.distances import bit_parallel_cuda, in_step, many
 from gravel.kernels.distances.aggregates import Aggregates
+from gravel.kernels.distances.buffers import on_device as on_device_table
 from gravel.kernels.distances.eccentricity import GOALS, eccentricities
 from gravel.kernels.distances.interface import TooNarrow
 from gravel.kernels.distances.many import aggregate_rows
@@ -113,13 +115,15 @@ def test_a_split_keeps_what_fits_beside_a_batch(layout):
     made = there(layout, rows)
     asked = {"symmetric": True, "sources": 200, "split": True, "independent": False}
     item = 4 if layout == "csr" else 1
+    stream = None if layout == "csr" else len(made.arrays["stream"])
+    wide, narrow = (total(on_device_table(400, len(rows[1]), 4, width, stream=stream)) for width in (256, 64))
     kept = []
-    for memory in (1 << 20, 87_000, 86_500, 44_000, 40_000):
+    for memory in (1 << 20, wide + 3_072, wide + 2_560, narrow + 1_024, narrow - 1):
         searches = many.prepare_rows(made, memory=memory, **asked)
         assert searches.bytes <= memory
         whole = many.prepare_rows(made, **asked | {"split": False, "batch": searches.batch})
         copied = searches.bytes - whole.bytes
-        assert (copied > 0) == (memory > 40_000)
+        assert (copied > 0) == (memory > narrow)
         assert 0 <= copied <= made.arrays[body_name(made)].nbytes + LINE * item
         _, *ends = searches._parts.bounds
         kept.append((searches.batch, int(rows[0][ends[0]]) if len(ends) == 2 else len(ends)))
