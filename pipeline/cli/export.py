@@ -131,7 +131,7 @@ def _results(
         if not lost.keys() & {key, *(run.key for run in plan.lineage(key))} or found[key].state == CACHED
     ]
     for key, problem in lost.items():
-        echo(f"{key}: {problem}; it is not tried again (gravel run {file} does)", err=True)
+        echo(f"error: {key}: {problem}; it is not tried again (gravel run {file} does)", err=True)
     if all(found[key].state == CACHED for key in left):
         return {key: found[key].outputs or () for key in left}, 1
     from gravel.pipeline.scheduler.execution import execute
@@ -143,7 +143,7 @@ def _results(
     outcome = execute(select(plan, only=left), options)
     for stage in outcome.record["stages"]:
         if stage["error"]:
-            echo(f"{stage['key']}: {stage['error']}", err=True)
+            echo(f"error: {stage['key']}: {stage['error']}", err=True)
     there = {stage["key"]: stage["outputs"] for stage in outcome.record["stages"] if stage["state"] in DONE}
     return there, max(outcome.exit_code, int(bool(lost)))
 
@@ -159,7 +159,7 @@ def _write(wanted: Sequence[Table], cache: Cache, results: Results) -> int:
         there, missing = table.split(outputs)
         if missing:
             code = 1
-            echo(f"{table.path}: {table.problem(missing)}", err=True)
+            echo(f"error: {table.path}: {table.problem(missing)}", err=True)
         if not there.parts:
             continue
         if table.path == STANDARD_OUTPUT:

@@ -145,7 +145,7 @@ def test_what_failed_is_not_tried_again_and_the_others_are_written(home: Path) -
     code, told, problems = export("parts", "--to", "out/{dataset}.csv")
     assert code == 1
     assert told.count(" rows -> ") == 2
-    assert "edges[dataset=b]: failed in " in problems
+    assert "error: edges[dataset=b]: failed in " in problems
     assert "it is not tried again (gravel run w.yaml does)" in problems
     assert "out/b.csv: not written, since there is no result of parts[dataset=b]" in problems
     assert len(list_runs(home / "cache", exports=True)) == 1
