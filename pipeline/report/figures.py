@@ -203,6 +203,6 @@ def _is_table(columns: Json, rows: Json) -> bool:
 
 def _is_cell(cell: Json) -> bool:
     if isinstance(cell, Mapping):
-        named = "run" not in cell or isinstance(cell["run"], str)
-        return {*cell} | {"run"} == {"vertex", "run"} and type(cell["vertex"]) is int and named
+        vertex, run = cell.get("vertex"), cell.get("run", "")
+        return cell.keys() <= {"vertex", "run"} and type(vertex) is int and isinstance(run, str)
     return cell is None or isinstance(cell, str | int | float)
