@@ -49,7 +49,7 @@ def centrality(
     from gravel.stages.measuring.graph import read_measured
     from gravel.stages.measuring.over_workers import over_reserved
     from gravel.stages.measuring.values import all_betweenness, all_eccentricities, of_vertices
-    from gravel.stages.traversal.opening import check_sources, draw_sources
+    from gravel.stages.traversal.preparation import check_sources, draw_sources
 
     set_threads(context.machine.threads)
     if parameters.measure == "pagerank":

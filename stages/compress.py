@@ -10,11 +10,10 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from gravel.kernels.layouts.registry import layout_of
 from gravel.stages.advice import AdviceParameters, LayoutName, choice_text, is_measured, recorded
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from gravel.stages.compressing.decoding import packed_weights
 from gravel.stages.compressing.memory import EncodingSizes, layouts_of
-from gravel.stages.compressing.writing import ARCS_AT_ONCE
-from gravel.stages.device_rows import refusal
 from gravel.stages.presets import filled
+from gravel.stages.rows.decoding import packed_weights
+from gravel.stages.rows.ranges import ARCS_AT_ONCE, refusal
 from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.trials import trial_bytes, try_choices
@@ -102,7 +101,7 @@ def packed_as(context: PlainContext, codec: str, graph: Graph) -> CompressedGrap
 
 def _forms(context: Context, codec: str, stored: Graph | Partition) -> tuple[str, ...]:
     """Say where rows are encoded, and where else if there is no room."""
-    from gravel.stages.device_rows import bytes_there
+    from gravel.stages.rows.ranges import bytes_there
 
     machine = context.machine
     if machine.backend != "cuda" or codec == "csr":
@@ -193,8 +192,8 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
         return None
     from gravel.kernels.advice.decide import advise_layout
     from gravel.kernels.arrays import on_host
-    from gravel.stages.compressing.decoding import Parts
     from gravel.stages.errors import StageError
+    from gravel.stages.rows.decoding import Parts
 
     if isinstance(stored, Partition):
         raise StageError("auto chooses a codec for a graph, not for a partition", hint="name the codec")

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.counting.parameters import CountersParameters
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Slot, Stage
-from gravel.stages.traversal.faults import tuning_faults
-from gravel.stages.traversal.need import estimate
-from gravel.stages.traversal.strategy import without_cpu_code
+from gravel.stages.traversal.memory import estimate
+from gravel.stages.traversal.strategy import tuning_faults, without_cpu_code
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import CompressedGraph, Counters, Graph

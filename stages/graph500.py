@@ -10,8 +10,7 @@ from gravel.kernels.buffers import total
 from gravel.stages.graph500_parameters import Graph500Parameters
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Stage
 from gravel.stages.symmetrize import device_bytes
-from gravel.stages.traversal.faults import tuning_faults
-from gravel.stages.traversal.strategy import cannot_run
+from gravel.stages.traversal.strategy import cannot_run, tuning_faults
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement, Verification

@@ -7,8 +7,13 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from gravel.stages.stage import Parameters
-from gravel.stages.traversal.names import checked_strategy, strategy_names
-from gravel.stages.traversal.parameters import RandomSources, TraverseParameters, batched
+from gravel.stages.traversal.parameters import (
+    RandomSources,
+    TraverseParameters,
+    batched,
+    checked_strategy,
+    strategy_names,
+)
 
 KEYS = 64
 """Searches of a result by the rules."""

@@ -36,7 +36,7 @@ class Preparing:
 
     def search(self) -> tuple[Search, list[str]]:
         """Prepare the graph for a search."""
-        from gravel.stages.traversal.bfs import prepare_search
+        from gravel.stages.traversal.search import prepare_search
 
         return prepare_search(self.context, self.graph, self.parameters)
 
@@ -48,8 +48,8 @@ def run_benchmark(context: Context, parameters: Graph500Parameters) -> tuple[Mea
     from gravel.kernels.verify.edge_list import BY_CONSTRUCTION
     from gravel.stages.artifacts import Measurement, Verification
     from gravel.stages.errors import StageError
-    from gravel.stages.traversal.bfs import described_search
-    from gravel.stages.traversal.opening import draw_sources
+    from gravel.stages.traversal.preparation import draw_sources
+    from gravel.stages.traversal.search import described_search
     from gravel.stages.traversal.strategy import backend_of_search
 
     asked = parameters.traversal()

@@ -6,19 +6,24 @@ loaded. Vertices are taken to be 32 bits wide, as those of all graphs below 2^32
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.layouts.registry import layout_of
-from gravel.stages.cupy_ahead import OF_STAGES, RCM, named
-from gravel.stages.kernel_variants import U32, Kernel, MadeBy
+from gravel.kernels.layouts.registry import encoded_layouts, layout_of
+from gravel.stages.cupy_ahead import OF_STAGES, RCM, SHAPE, named
+from gravel.stages.kernel_variants import PATHS, U32, Kernel, MadeBy, columns_searched, tree_of
 from gravel.stages.measuring import ahead as measuring
-from gravel.stages.traversal import ahead as traversal
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Parameters
 
 LABEL = {**U32, "LABEL": "u8"}
 """Levels that verification compares with are bytes, in searches of fewer than 255."""
+
+WAKE: Kernel = ("kernels/cuda/wake.cu", {})
+
+OF_RANKS = {**U32, "OFFSET": "u32"}
+"""A rank is taken to have fewer than 2^32 arcs of a kind; encoded rows always have wide offsets."""
 
 
 def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
@@ -33,7 +38,7 @@ def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> t
         "partition": _partition,
         "compress": _compress,
         "subgraph": _subgraph,
-        "traverse": traversal.kernels_of,
+        "traverse": _traverse,
         "centrality": measuring.kernels_of,
         "verify": _verify,
     }.get(stage)
@@ -91,3 +96,99 @@ def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if "sssp" in algorithms:
         rows = ("kernels/verify/cuda/paths.cu", {**U32, "DISTANCE": "i32", "WEIGHT": "u32"})
     return rows, ("kernels/verify/cuda/vertices.cu", {})
+
+
+def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    if asked.backend == "cpu":
+        return ()
+    if asked.algorithm == "sssp":
+        known = asked.strategy in ("auto", "delta_stepping")
+        paths: tuple[Kernel, ...] = tuple(
+            (f"kernels/sssp/{name}.cu", PATHS) for name in ("delta_stepping", "by_weight")
+        )
+        return (*paths, WAKE) if known else ()
+    stages = dict(reversed(list(made_by)))
+    layout = stages["compress"].codec if made_by and made_by[0][0] == "compress" else "csr"
+    reading = {"LAYOUT": layout, **U32} if layout in encoded_layouts() else None
+    if made_by and "partition" in [stage for stage, _ in made_by[: 2 if reading else 1]]:
+        return _of_ranks(asked, stages["partition"], reading)
+    around = (*(layout_of(layout).reading_kernels if reading else ()), WAKE)
+    if asked.algorithm != "bfs":
+        back = (("kernels/components/relabel.cu", U32),) if "reorder" in stages else ()
+        found = _of_components(asked, reading)
+        return (*found, *around, *back) if found else ()
+    labels: list[Kernel] = [("kernels/level_statistics.cu", U32)]
+    if "reorder" in stages:
+        labels.append(("kernels/relabel.cu", {**U32, "TREE": "i32"}))
+    deep = asked.strategy == "auto" and _may_be_deep(stages)
+    at_once, in_case = _of_encoded(asked, reading) if reading else _of_columns(asked)
+    if deep:
+        in_case = (*in_case, *_persistent(layout, asked.output))
+    if reading and deep:
+        in_case = (("kernels/bfs/shape.cu", reading), *in_case)
+    return (*at_once, *around, *labels, *in_case) if at_once else ()
+
+
+def _may_be_deep(stages: Mapping[str, Any]) -> bool:
+    """Tell whether a search in hops may be chosen, which is none for graphs made at random."""
+    source = getattr(stages.get("ingest"), "source", None)
+    return source is None or source.rmat is None
+
+
+def _persistent(layout: str, output: str) -> tuple[Kernel, ...]:
+    macros = {"LAYOUT": layout, **U32, **tree_of(output)}
+    return tuple(("kernels/bfs/persistent.cu", {**macros, "WIDTH": width}) for width in ("4", "8"))
+
+
+def _of_components(asked: Any, reading: dict[str, str] | None) -> tuple[Kernel, ...]:
+    if asked.strategy not in ("auto", "direction_optimizing"):
+        return ()
+    if asked.algorithm == "strong_components":
+        return (("kernels/strong_components/forward_backward.cu", U32),)
+    if reading:
+        return (("kernels/components/afforest_rows.cu", {"BLOCK": "512", **reading}),)
+    return (("kernels/components/afforest.cu", U32),)
+
+
+Both = tuple[tuple[Kernel, ...], tuple[Kernel, ...]]
+"""Kernels that a search is likely to load, and those that some graphs need."""
+
+
+def _of_columns(asked: Any) -> Both:
+    if asked.strategy == "multi_source":
+        return (("kernels/bfs/multi_source.cu", {"LAYOUT": "csr", **U32, **tree_of(asked.output)}),), ()
+    if asked.strategy == "persistent":
+        return _persistent("csr", asked.output), ()
+    if asked.strategy not in ("auto", "direction_optimizing", "top_down"):
+        return (), ()
+    first, *others, last = columns_searched(asked.output)
+    shape: tuple[Kernel, ...] = ()
+    if asked.strategy == "auto":
+        shape = (("kernels/bfs/shape.cu", {"LAYOUT": "csr", **U32}),)
+    return (first, *shape, *others), (last, *named(SHAPE))
+
+
+def _of_encoded(asked: Any, reading: dict[str, str]) -> Both:
+    tree, measured = tree_of(asked.output), ("kernels/bfs/measure_rows.cu", reading)
+    if asked.strategy == "multi_source":
+        return (("kernels/bfs/multi_source.cu", {**reading, **tree}), measured), ()
+    if asked.strategy == "persistent":
+        return _persistent(reading["LAYOUT"], asked.output), ()
+    if asked.strategy not in ("auto", "direction_optimizing", "top_down"):
+        return (), ()
+    file = "kernels/bfs/direction_optimizing_encoded.cu"
+    return ((file, {**reading, **tree, "ONE_LANE": "0"}), measured), ()
+
+
+def _of_ranks(asked: Any, partition: Any, reading: dict[str, str] | None) -> tuple[Kernel, ...]:
+    if asked.algorithm == "components" and partition.scheme == "delegates" and not reading:
+        return (("kernels/partition/components.cu", OF_RANKS),)
+    if asked.algorithm != "bfs":
+        return ()
+    if partition.scheme == "striped":
+        return (("kernels/striped/stripes.cu", {**OF_RANKS, **tree_of(asked.output)}),)
+    smallest = asked.tuning.get("predecessors", "any") == "smallest"
+    macros = {**OF_RANKS, "TREE": "0" if asked.output == "distance" else "2" if smallest else "1"}
+    if reading:
+        return (("kernels/partition/ranks_encoded.cu", {**macros, **reading, "OFFSET": "u64"}),)
+    return ("kernels/partition/ranks.cu", macros), ("kernels/partition/compact_ids.cu", U32)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from gravel.stages.artifacts import Graph, Ordering, Partition
-from gravel.stages.device_rows import refusal
 from gravel.stages.partitioning.device_memory import DOWNLOAD_BYTES, DeviceSizes
 from gravel.stages.partitioning.device_memory import RANGE_ARCS as DEVICE_RANGE_ARCS
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
 from gravel.stages.presets import filled
+from gravel.stages.rows.ranges import refusal
 from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 

@@ -107,9 +107,9 @@ def paths(
 
     from gravel.kernels.threads import set_threads
     from gravel.stages.artifacts import Paths
-    from gravel.stages.compressing.decoding import unpacked_weights
     from gravel.stages.pairs import find_between, prepare_pairs
-    from gravel.stages.traversal.opening import read_graph
+    from gravel.stages.rows.decoding import unpacked_weights
+    from gravel.stages.traversal.search import read_graph
 
     if isinstance(input, CompressedGraph) and input.subgraphs is not None:
         raise StageError(SPLIT, hint="give it the graph that was partitioned")
@@ -165,7 +165,7 @@ def _stored(context: Context, array: NDArray[Any]) -> Any:
 def _ends(parameters: PathsParameters, graph: SearchedGraph) -> tuple[NDArray[Any], NDArray[Any]]:
     import numpy
 
-    from gravel.stages.traversal.opening import check_sources
+    from gravel.stages.traversal.preparation import check_sources
 
     asked = parameters.pairs
     if isinstance(asked, RandomPairs):

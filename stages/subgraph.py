@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.artifacts import CompressedGraph, Graph, Subset, Traversal
-from gravel.stages.device_rows import refusal
 from gravel.stages.errors import StageError
+from gravel.stages.rows.ranges import refusal
 from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
 from gravel.stages.subgraph_parameters import (
@@ -25,7 +25,6 @@ from gravel.stages.traversal.parameters import ListedSources, VertexSources
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.layouts import EncodedRows
     from gravel.stages.context import Context
 
 COMPILED = 64 << 20
@@ -90,7 +89,8 @@ def induced_graph(
     from gravel.kernels.arrays import backend_of, index_dtype, on_host
     from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.subgraph import induced
-    from gravel.stages.compressing.decoding import unpacked_weights
+    from gravel.stages.rows.decoding import unpacked_weights
+    from gravel.stages.rows.encoded import rows_of
 
     if not len(chosen):
         raise StageError("no vertex is chosen, and a subgraph needs one", hint="choose other vertices")
@@ -142,32 +142,6 @@ def induced_graph(
     return graph, Subset(vertices=vertices, vertex_count=len(chosen), parent_vertex_count=stored.vertex_count)
 
 
-def rows_of(stored: Graph | CompressedGraph) -> EncodedRows:
-    """Return the rows of a graph, whole and not decoded, where they lie.
-
-    Raises ValueError for a stream that ends before the rows do.
-    """
-    import numpy
-
-    from gravel.kernels.arrays import backend_of, index_dtype
-    from gravel.kernels.layouts import EncodedRows, columns_as_rows
-    from gravel.kernels.layouts.layout import pad
-
-    def whole(array: Any) -> Any:
-        return array if backend_of(array) == "cuda" else numpy.asarray(array)
-
-    if isinstance(stored, Graph):
-        return columns_as_rows(whole(stored.row_offsets), whole(stored.column_indices))
-    offsets, stream = whole(stored.byte_offsets), whole(stored.stream)
-    end, dtype = int(offsets[-1]), numpy.dtype(index_dtype(stored.vertex_count))
-    if end > len(stream):
-        raise ValueError(f"the rows end at byte {end}; the stream has {len(stream)}")
-    if stored.codec == "csr":
-        return columns_as_rows(offsets // dtype.itemsize, stream[:end].view(dtype))
-    arrays = {"byte_offsets": offsets, "stream": pad(stream[:end])}
-    return EncodedRows(stored.codec, stored.vertex_count, stored.arc_count, dtype, arrays)
-
-
 def core_vertices(stored: Graph | CompressedGraph, k: int) -> NDArray[Any]:
     """List the vertices of the k-core of an undirected graph, ascending; on the CPU.
 
@@ -178,7 +152,7 @@ def core_vertices(stored: Graph | CompressedGraph, k: int) -> NDArray[Any]:
 
     from gravel.kernels.arrays import on_host
     from gravel.kernels.cores import core_numbers, simple_rows
-    from gravel.stages.compressing.decoding import decompress
+    from gravel.stages.rows.decoding import decompress
 
     if not stored.symmetric:
         raise StageError(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY, give_free_blocks_back, is_out_of_memory
 from gravel.stages.artifacts import EdgeList, Graph
-from gravel.stages.device_rows import free_bytes, lacking, refusal
 from gravel.stages.edge_parts import PART_BYTES, EdgeParts
 from gravel.stages.errors import StageError
+from gravel.stages.rows.ranges import free_bytes, lacking, refusal
 from gravel.stages.sizes import PUBLISHING_BYTES, publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
 from gravel.stages.symmetrize_parameters import SymmetrizeParameters

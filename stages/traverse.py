@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from gravel.stages.artifacts import CompressedGraph, DistributedGraph, Graph, Partition
 from gravel.stages.stage import FileInput, Slot, Stage
-from gravel.stages.traversal.faults import kind_faults, tuning_faults
-from gravel.stages.traversal.names import OF_ALL_VERTICES
-from gravel.stages.traversal.need import estimate
-from gravel.stages.traversal.parameters import ListedSources, TraverseParameters, VertexSources
+from gravel.stages.traversal.implementations import IMPLEMENTATIONS
+from gravel.stages.traversal.memory import estimate
+from gravel.stages.traversal.parameters import (
+    OF_ALL_VERTICES,
+    ListedSources,
+    TraverseParameters,
+    VertexSources,
+)
 from gravel.stages.traversal.records import prepared
-from gravel.stages.traversal.strategy import cannot_run, refuse
+from gravel.stages.traversal.strategy import cannot_run, kind_faults, refuse, tuning_faults
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Measurement, Traversal
@@ -37,30 +42,25 @@ def traverse(
     does not fit the graph or the backend. A placement that does not fit is refused before anything is read.
     """
     from gravel.stages.errors import StageError
-    from gravel.stages.traversal.opening import open_graph, sources_of
-    from gravel.stages.traversal.spread import search_spread, workers_for
-    from gravel.stages.traversal.sssp import weights_of
+    from gravel.stages.traversal.preparation import check_sources, sources_of
+    from gravel.stages.traversal.search import open_graph, search_graph
+    from gravel.stages.traversal.workers import search_spread, workers_for
 
     refuse(parameters, input)
     direction = "out" if input.symmetric else parameters.direction
     parameters = parameters.model_copy(update={"direction": direction})
-    if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, tuple | ListedSources):
+    has_sources = parameters.algorithm not in OF_ALL_VERTICES
+    if has_sources and isinstance(parameters.sources, tuple | ListedSources):
         raise StageError(
             "the sources are file ids, and no ids of an input file are known here",
             hint="name internal indices instead: sources: {vertices: [...]}",
         )
-    if parameters.algorithm not in OF_ALL_VERTICES and isinstance(parameters.sources, VertexSources):
-        from gravel.stages.traversal.opening import check_sources
-
+    if has_sources and isinstance(parameters.sources, VertexSources):
         check_sources(parameters.sources.vertices, input.vertex_count)
     if isinstance(input, DistributedGraph):
-        if parameters.algorithm == "components":
-            from gravel.stages.ranks.distributed import find_distributed
-
-            return find_distributed(context, parameters, input)
-        from gravel.stages.ranks.distributed import search_distributed
-
-        return search_distributed(context, parameters, input)
+        entry = IMPLEMENTATIONS["distributed", parameters.algorithm].entry
+        traversal, measurement = resolve_name(entry)(context, parameters, input)
+        return traversal, measurement
     workers, why = 1, ""
     # A worker alone without a GPU has nobody to deal sources to, nor a reason to tell why it does not.
     if context.reserved > 1 or context.machine.backend == "cuda" or parameters.sources_over == "workers":
@@ -73,26 +73,13 @@ def traverse(
         from gravel.stages.turning import turned_on_host
 
         searched = turned_on_host(input, direction)
-    weights = weights_of(searched) if parameters.algorithm == "sssp" else None
     graph = open_graph(parameters, searched, context.machine)
     if parameters.transport != "auto" and graph.partition is None:
         graph.notes.append(f"transport {parameters.transport} is for partitions, and was left out")
     if parameters.sources_over == "workers":
         graph.notes.append("there were no other workers to deal sources to, so one searched from all")
-    if parameters.algorithm in OF_ALL_VERTICES:
-        from gravel.stages.traversal.components import find_components
-
-        traversal, measurement = find_components(context, graph, parameters)
-    elif parameters.algorithm == "sssp":
-        from gravel.stages.traversal.sssp import find_paths
-
-        traversal, measurement = find_paths(
-            context, graph, weights, sources_of(parameters, graph), parameters
-        )
-    else:
-        from gravel.stages.traversal.bfs import search_all
-
-        traversal, measurement = search_all(context, graph, sources_of(parameters, graph), parameters)
+    sources = sources_of(parameters, graph) if has_sources else None
+    traversal, measurement = search_graph(context, graph, sources, parameters)
     return traversal, replace(measurement, graph={**measurement.graph, **prepared(input)})
 
 

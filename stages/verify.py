@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gravel.stages.artifacts import Centrality, DistributedGraph, Graph, Traversal, Verification
 from gravel.stages.stage import CannotRun, Slot, Stage
-from gravel.stages.traversal.names import OF_ALL_VERTICES
+from gravel.stages.traversal.parameters import OF_ALL_VERTICES
 from gravel.stages.verifying.need import estimate
 from gravel.stages.verifying.parameters import VerifyParameters
 

@@ -15,7 +15,7 @@ from gravel.kernels.arrays import index_dtype, on_host
 from gravel.kernels.csr.tails import tails_of
 from gravel.memory import refuse
 from gravel.stages.artifacts import CompressedGraph
-from gravel.stages.compressing.decoding import unpacked_weights
+from gravel.stages.rows.decoding import unpacked_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,8 +60,7 @@ def degrees_of(rows: PlacedRows) -> NDArray[numpy.int64]:
     """Count the arcs of every vertex, int64 (vertices,)."""
     stored = rows.stored
     if isinstance(stored, CompressedGraph):
-        from gravel.stages.subgraph import rows_of
-        from gravel.stages.traversal.encoded import row_offsets_of
+        from gravel.stages.rows.encoded import row_offsets_of, rows_of
 
         read = rows_of(stored)
         offsets = read.arrays["row_offsets"] if read.layout == "csr" else row_offsets_of(read)
@@ -76,7 +75,7 @@ def arcs_of(rows: PlacedRows, *, edges: bool = False) -> Arcs:
 
     Raises `NotEnoughMemory` where they do not fit.
     """
-    from gravel.stages.compressing.decoding import decompress
+    from gravel.stages.rows.decoding import decompress
 
     stored, count = rows.stored, rows.stored.arc_count
     hint = "Use a machine with more memory, or export the graph of a workflow"

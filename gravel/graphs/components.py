@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.graphs.prepared import searched_with
-from gravel.graphs.stage_calls import called
-from gravel.kernels.arrays import backend_of, on_host
+from gravel.graphs.stage_calls import InMemory, called
+from gravel.kernels.arrays import on_host
 from gravel.memory import refuse_device
 from gravel.results.components import Components
 
@@ -21,7 +21,8 @@ def find(rows: PlacedRows, ids: Ids, strategy: str, connection: str) -> Componen
     """Find the components of rows; see `Graph.components`."""
     import numpy
 
-    from gravel.stages.traversal.components import prepared_find
+    from gravel.stages.traversal.labels import components_back
+    from gravel.stages.traversal.search import prepare_search
 
     if connection not in CONNECTIONS:
         raise ValueError(f"connection is {connection!r}; it can be {', '.join(map(repr, CONNECTIONS))}")
@@ -30,29 +31,14 @@ def find(rows: PlacedRows, ids: Ids, strategy: str, connection: str) -> Componen
     if not len(rows):
         return Components(ids, numpy.zeros(0, numpy.uint32), 0.0, strategy)
     searched, parameters = searched_with(rows, algorithm="components", strategy=strategy)
-    run, _, _, _ = called(prepared_find, searched, parameters.strategy, {})
-    found = called(run)
+    search, _ = called(prepare_search, InMemory(rows.machine), searched, parameters)
+    found = called(search.run)
     labels = found.component
     if searched.permutation is not None:
-        labels = _in_order_of_ids(searched.permutation, labels)
+        labels = components_back(searched.permutation, labels)[0]
     elif getattr(labels, "base", None) is not None:
         labels = labels.copy()
     return Components(ids, labels, found.milliseconds, found.strategy)
-
-
-def _in_order_of_ids(permutation: Any, component: Any) -> Any:
-    """Return labels that name the smallest vertex of each component in the order of the caller's ids."""
-    if backend_of(component) == "cuda":
-        from gravel.kernels.components.cuda.relabel import components_back
-
-        return components_back(permutation, component)[0]
-    import numpy
-
-    from gravel.kernels import relabel
-
-    smallest, result = numpy.empty_like(component), numpy.empty_like(component)
-    relabel.components_back(permutation, component, smallest, result)
-    return result
 
 
 def _find_strong(rows: PlacedRows, ids: Ids, strategy: str) -> Components:

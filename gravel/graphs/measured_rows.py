@@ -41,14 +41,14 @@ Rows = tuple[Any, Any]
 
 def searched_rows(rows: PlacedRows, name: str) -> SearchedRows:
     """Return rows where the measure `name` searches them; raises `NotEnoughMemory`."""
-    from gravel.stages.traversal.encoded import rows_on_device
+    from gravel.stages.rows.encoded import rows_on_device
 
     stored, machine = rows.stored, rows.machine
     if machine.backend == "cuda":
         where = where_searched(stored, rows.placement, machine.device_memory)
         permutation = _permutation(stored)
-        encoded = rows_on_device(stored) if where == "encoded" else None
-        if encoded is not None:
+        if where == "encoded":
+            encoded = rows_on_device(stored)
             return SearchedRows(encoded, permutation, machine.device_memory - sizes_of(stored).encoded)
         if where in ("split", "pinned", "streamed"):
             found = rows_in_parts(stored) if where == "streamed" else _over_link(rows, name)
@@ -121,7 +121,7 @@ def _permutation(stored: Any) -> NDArray[Any] | None:
 
 def _decoded(stored: Any, backend: str) -> Rows:
     if hasattr(stored, "stream"):
-        from gravel.stages.compressing.decoding import decompress
+        from gravel.stages.rows.decoding import decompress
 
         stored = decompress(stored, backend=backend)
     return stored.row_offsets, stored.column_indices

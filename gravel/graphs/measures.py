@@ -165,7 +165,7 @@ def pagerank(
     """Compute PageRank; see `Graph.pagerank`."""
     from gravel.kernels.pagerank import pagerank as ranks_of
     from gravel.stages.measuring.flow import Flow, flow_need, flow_of, is_weighted
-    from gravel.stages.traversal.placing import extent_of
+    from gravel.stages.traversal.buffers import extent_of
 
     if direction not in get_args(Direction):
         raise ValueError(f"direction is {direction!r}; it can be 'out', 'in' or 'both'")
@@ -233,7 +233,7 @@ def drawn(
 
     These are all with edges, or `k` of them that `seed` draws, the same in every order of the rows.
     """
-    from gravel.stages.traversal.opening import draw_among
+    from gravel.stages.traversal.preparation import draw_among
 
     if k is not None and k < 1:
         raise ValueError(f"k is {k}; it must be 1 or more, or None for all vertices")

@@ -9,11 +9,11 @@ import numpy
 
 from gravel.conversion.ids import several
 from gravel.graphs.prepared import searched_with
-from gravel.graphs.stage_calls import called
+from gravel.graphs.stage_calls import InMemory, called
 from gravel.kernels.arrays import on_host
 from gravel.memory import free_host_bytes, refuse_need
 from gravel.results.searches import Paths, ShortestPaths
-from gravel.stages.compressing.decoding import unpacked_weights
+from gravel.stages.rows.decoding import unpacked_weights
 
 if TYPE_CHECKING:
     from gravel.conversion.ids import Ids
@@ -34,7 +34,7 @@ class PreparedPaths:
 
     def run(self, source: Any, vertex: int, take: TakeSubgraph | None = None) -> ShortestPaths:
         """Search from a vertex; results have memory of their own. `take` makes subgraphs for them."""
-        from gravel.stages.traversal.sssp import labels_back
+        from gravel.stages.traversal.labels import labels_back
 
         permutation = self._permutation
         found = self._search.run(vertex if permutation is None else int(permutation[vertex]))
@@ -50,15 +50,14 @@ def prepare_paths(
     rows: PlacedRows, ids: Ids, output: str, strategy: str, tuning: dict[str, Any]
 ) -> PreparedPaths:
     """Make weighted rows ready; raises ValueError for rows without weights, and `NotEnoughMemory`."""
-    from gravel.stages.traversal import sssp
+    from gravel.stages.traversal.search import prepare_search
 
-    weights = unpacked_weights(rows.stored.weights)
-    if weights is None:
+    if rows.stored.weights is None:
         raise ValueError(NEEDS_WEIGHTS)
     searched, parameters = searched_with(
         rows, algorithm="sssp", strategy=strategy, output=output, tuning=tuning
     )
-    search, _ = called(sssp.prepare_paths, searched, weights, parameters)
+    search, _ = called(prepare_search, InMemory(rows.machine), searched, parameters)
     return PreparedPaths(ids, search, searched.permutation)
 
 
@@ -92,8 +91,8 @@ def between(
 def _prepare_pairs(rows: PlacedRows, by: str) -> tuple[Any, Any]:
     from gravel.stages.pairs import prepare_pairs
     from gravel.stages.paths import STAGE, PathsParameters, RandomPairs
-    from gravel.stages.traversal.opening import read_graph
-    from gravel.stages.traversal.placing import extent_of
+    from gravel.stages.traversal.buffers import extent_of
+    from gravel.stages.traversal.search import read_graph
 
     if by not in BY:
         raise ValueError(f"by is {by!r}; it can be {', '.join(BY)}")

@@ -129,7 +129,7 @@ def prepare(
     rows: PlacedRows, ids: Ids, output: str, strategy: str, max_depth: int | None, tuning: dict[str, Any]
 ) -> PreparedSearch:
     """Make a search ready; raises ValueError for what does not fit the graph, and `NotEnoughMemory`."""
-    from gravel.stages.traversal.bfs import prepare_search
+    from gravel.stages.traversal.search import prepare_search
 
     if output not in ("both", "distance", "predecessor"):
         raise ValueError(f"output is {output!r}; it can be 'both', 'distance' or 'predecessor'")
@@ -162,9 +162,9 @@ def searched_with(rows: PlacedRows, **asked: Any) -> tuple[SearchedGraph, Traver
 
 def _read(rows: PlacedRows, parameters: TraverseParameters) -> SearchedGraph:
     """Place rows for a search, after a check that labels and queues fit."""
-    from gravel.stages.traversal.need import estimate
-    from gravel.stages.traversal.opening import open_graph
-    from gravel.stages.traversal.placing import extent_of
+    from gravel.stages.traversal.buffers import extent_of
+    from gravel.stages.traversal.memory import estimate
+    from gravel.stages.traversal.search import open_graph
 
     extent = extent_of(rows.stored)
     need = estimate(parameters, {"input": (extent,)}, rows.machine)

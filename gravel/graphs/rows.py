@@ -104,7 +104,7 @@ class PlacedRows:
 
     def _turned_round(self, direction: str) -> Graph:
         from gravel.stages.symmetrize import device_bytes
-        from gravel.stages.traversal.placing import extent_of
+        from gravel.stages.traversal.buffers import extent_of
         from gravel.stages.turning import turned, turned_extent, turning_bytes
 
         stored = self._columns()

@@ -154,7 +154,7 @@ def compressed(rows: PlacedRows, layout: str) -> PlacedRows:
 
 def _changed(rows: PlacedRows, stage: Any, parameters: Any, stored: Any, what: str) -> PlacedRows:
     """Return the rows that a stage makes, after a check that they fit."""
-    from gravel.stages.traversal.placing import extent_of
+    from gravel.stages.traversal.buffers import extent_of
 
     need = stage.estimate(parameters, {"input": (extent_of(stored),)}, rows.machine)
     outputs = sum(each.bytes for each in need.outputs)

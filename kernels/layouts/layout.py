@@ -43,6 +43,20 @@ def columns_as_rows(row_offsets: Any, column_indices: Any) -> EncodedRows:
     return EncodedRows("csr", len(row_offsets) - 1, len(column_indices), column_indices.dtype, arrays)
 
 
+def encoded_rows(codec: str, byte_offsets: Any, stream: Any, rows: int, arcs: int, dtype: Any) -> EncodedRows:
+    """Make rows of byte offsets from 0 on and of a padded stream; those of codec `csr` are columns.
+
+    Raises ValueError for columns of another number than `arcs`.
+    """
+    if codec == "csr":
+        if len(stream) != arcs * dtype.itemsize or int(byte_offsets[-1]) != len(stream):
+            raise ValueError(f"the stream has {len(stream)} bytes; {arcs} columns of {dtype} were expected")
+        arrays = {"row_offsets": byte_offsets // dtype.itemsize, "column_indices": stream.view(dtype)}
+    else:
+        arrays = {"byte_offsets": byte_offsets, "stream": stream}
+    return EncodedRows(codec, rows, arcs, dtype, arrays)
+
+
 def side_of(rows: EncodedRows) -> str:
     """`cuda` where an array of the rows is CuPy's, else `cpu`."""
     return "cuda" if any(backend_of(array) == "cuda" for array in rows.arrays.values()) else "cpu"

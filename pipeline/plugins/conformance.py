@@ -13,7 +13,7 @@ import numpy
 from gravel.kernels.algorithms import PACKAGES
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import EdgeList, Graph, Ordering, Traversal, VertexIds
-from gravel.stages.traversal.names import either
+from gravel.stages.traversal.parameters import either
 
 GRAPHS: dict[str, dict[str, Any]] = {
     "rmat": {"source": {"rmat": {"scale": 6, "edge_factor": 4, "seed": 1}}},

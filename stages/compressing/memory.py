@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gravel.kernels.layouts.layout import Layout
 from gravel.kernels.layouts.registry import layout_of, layouts
-from gravel.stages.compressing.writing import ARCS_AT_ONCE, ROWS_AT_ONCE
+from gravel.stages.rows.ranges import ARCS_AT_ONCE, ROWS_AT_ONCE
 
 
 def layouts_of(codec: str) -> tuple[Layout, ...]:

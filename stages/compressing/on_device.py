@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.compressing.writing import Writer, encoded_arrays, row_ranges, rows_named
-from gravel.stages.device_rows import tried
+from gravel.stages.compressing.writing import Writer, encoded_arrays, rows_named
+from gravel.stages.rows.ranges import range_on_device, row_ranges, tried
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Array
@@ -75,16 +75,15 @@ class DeviceWriter(Writer):
         import numpy
 
         from gravel.kernels.layouts import encode
-        from gravel.kernels.placement.device_copies import part_on_device
 
-        offsets = part_on_device(row_offsets, first, last + 1).astype(numpy.int64, copy=False)
-        base, end = int(offsets[0]), int(offsets[-1])
+        offsets, there = range_on_device(row_offsets, columns, first, last)
+        offsets = offsets.astype(numpy.int64, copy=False)
+        base = int(offsets[0])
         if base:
             offsets = offsets - base
-        there = part_on_device(columns, base, end)
         with rows_named(first):
             rows = encode(self._codec, offsets, there, first_row=first, bound=bound)
         made = encoded_arrays(rows)
         if not self._stays:
             made = cupy.asnumpy(made[0]), cupy.asnumpy(made[1])
-        return *made, end - base
+        return *made, len(there)

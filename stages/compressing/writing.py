@@ -7,37 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
+from gravel.stages.rows.ranges import row_ranges
 
 if TYPE_CHECKING:
-    import numpy
     from numpy.typing import NDArray
 
     from gravel.stages.artifact import Array
     from gravel.stages.context import Context
-
-ROWS_AT_ONCE = 1 << 20
-ARCS_AT_ONCE = 1 << 23
-"""A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
-
-
-def row_ranges(
-    row_offsets: Array, *, rows: int = ROWS_AT_ONCE, arcs: int = ARCS_AT_ONCE
-) -> Iterator[tuple[int, NDArray[numpy.int64]]]:
-    """Yield (first row, its offsets and one more) for ranges of at most `rows` rows.
-
-    A range holds at most `arcs` arcs, or one row that is longer. Only a range's offsets are read.
-    """
-    import numpy
-
-    count = len(row_offsets) - 1
-    first = 0
-    while first < count:
-        part = on_host(row_offsets[first : min(first + rows, count) + 1])
-        offsets = part.astype(numpy.int64, copy=False)
-        fitting = int(numpy.searchsorted(offsets, offsets[0] + arcs, side="right")) - 1
-        taken = min(max(fitting, 1), len(offsets) - 1)
-        yield first, offsets[: taken + 1]
-        first += taken
 
 
 class Writer:

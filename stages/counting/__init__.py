@@ -27,7 +27,6 @@ from gravel.stages.counting.tool import (
     version_of,
 )
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.encoded import columns_on_host
 from gravel.stages.traversal.records import add_statistics
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def add_gathered(
         return []
     from gravel.kernels.pulled import pulled_arcs
 
-    offsets, columns = on_host(graph.row_offsets), columns_on_host(graph)
+    offsets, columns = on_host(graph.row_offsets), graph.columns_on_host()
     for start, record in pulled:
         distance = on_host(search.run(start).distance)
         if distance is None:
@@ -128,20 +127,19 @@ def _searched(
 
     from gravel.stages.context import PlainContext
     from gravel.stages.counting import add_gathered
-    from gravel.stages.traversal.bfs import prepare_search, search_all
-    from gravel.stages.traversal.opening import open_graph, sources_of
-    from gravel.stages.traversal.placing import batch_of
+    from gravel.stages.traversal.preparation import sources_of
     from gravel.stages.traversal.records import prepared
+    from gravel.stages.traversal.search import open_graph, prepare_search, search_graph
 
     plain = PlainContext(context.machine, context.scratch)  # its labels are not kept
     asked = parameters.searched()
     graph = open_graph(asked, stored, context.machine)
     sources = sources_of(asked, graph)
-    measurement = search_all(plain, graph, sources, asked)[1]
-    starts = (sources if graph.permutation is None else graph.permutation[sources]).tolist()
+    measurement = search_graph(plain, graph, sources, asked)[1]
+    starts = graph.starts(sources)
     notes = list(measurement.notes)
     if starts:
-        counting, _ = prepare_search(plain, graph, asked, statistics=True, batch=batch_of(asked))
+        counting, _ = prepare_search(plain, graph, asked, statistics=True)
         notes += add_gathered(graph, counting, starts, measurement.searches)
         del counting
     context.progress(1, 2, "searches")

@@ -7,8 +7,7 @@ from typing import Literal
 from pydantic import ByteSize, Field, model_validator
 
 from gravel.stages.stage import Parameters
-from gravel.stages.traversal.names import strategy_names
-from gravel.stages.traversal.parameters import RandomSources, TraverseParameters, batched
+from gravel.stages.traversal.parameters import RandomSources, TraverseParameters, batched, strategy_names
 
 
 class CountersParameters(Parameters):

@@ -27,9 +27,7 @@ def main(folder: Path) -> None:
     import cupy
 
     from gravel.stages.context import PlainContext
-    from gravel.stages.traversal.bfs import prepare_search
-    from gravel.stages.traversal.opening import open_graph
-    from gravel.stages.traversal.placing import batch_of
+    from gravel.stages.traversal.search import open_graph, prepare_search
 
     asked = json.loads((folder / ASKED).read_text())
     # Whoever started this process may be gone.
@@ -38,7 +36,7 @@ def main(folder: Path) -> None:
     machine = Machine(**asked["machine"])
     parameters = CountersParameters.model_validate_json(asked["parameters"]).searched()
     graph = open_graph(parameters, read_stored(folder / GRAPH), machine)
-    search, _ = prepare_search(PlainContext(machine, folder), graph, parameters, batch=batch_of(parameters))
+    search, _ = prepare_search(PlainContext(machine, folder), graph, parameters)
     first = [_labels(search.run(start)) for start in asked["starts"]]
     same = True
     device = cupy.cuda.Device()

@@ -76,7 +76,7 @@ def flow_of(stored: Graph | CompressedGraph, direction: str, machine: Machine, *
     from gravel.kernels.csr.reversed import reversed_rows
     from gravel.kernels.pagerank.outgoing import outgoing
     from gravel.kernels.placement.device_copies import on_device
-    from gravel.stages.compressing.decoding import decompress
+    from gravel.stages.rows.decoding import decompress
     from gravel.stages.traversal.graph import permutation_of
 
     permutation, on_gpu = permutation_of(stored), machine.backend == "cuda"
@@ -104,15 +104,11 @@ def flow_of(stored: Graph | CompressedGraph, direction: str, machine: Machine, *
 def _encoded(stored: CompressedGraph, permutation: NDArray[Any] | None, *, on_gpu: bool) -> Flow:
     import numpy
 
-    from gravel.stages.errors import StageError
-    from gravel.stages.traversal.encoded import on_device, read_rows, row_offsets_of, rows_on_device
+    from gravel.stages.rows.encoded import damage_refused, read_rows, row_offsets_of, rows_on_device
 
-    try:
-        rows = (rows_on_device(stored) if on_gpu else None) or read_rows(stored)
-        rows = on_device(rows)[0] if on_gpu else rows
+    with damage_refused():
+        rows = rows_on_device(stored) if on_gpu else read_rows(stored)
         offsets = row_offsets_of(rows)
-    except ValueError as error:
-        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
     return Flow(rows, (offsets[1:] - offsets[:-1]).astype(numpy.float64), None, permutation)
 
 

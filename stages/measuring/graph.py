@@ -59,9 +59,8 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     """
     from gravel.stages.measuring.host_need import host_bytes, sources_asked
     from gravel.stages.measuring.rows import sizes_of, where_searched
-    from gravel.stages.traversal.encoded import read_encoded
-    from gravel.stages.traversal.graph import permutation_of
-    from gravel.stages.traversal.opening import read_graph
+    from gravel.stages.traversal.graph import permutation_of, read_encoded
+    from gravel.stages.traversal.search import read_graph
 
     direction = direction_in(stored, parameters.direction)
     refused = not_turned(type(stored).__name__, direction)
@@ -115,12 +114,12 @@ def _elsewhere(
     """Leave what grows with the arcs in pinned host memory, or where it is stored."""
     from gravel.kernels.placement.pinned import PinnedRefused
     from gravel.stages.measuring.rows import rows_in_parts, rows_over_link
-    from gravel.stages.traversal.encoded import row_offsets_of
+    from gravel.stages.rows.encoded import damage_refused, row_offsets_of
     from gravel.stages.traversal.graph import first_offsets
 
     if not stored.sorted:
         raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
-    try:
+    with damage_refused():
         rows = None
         if where == "split":
             try:
@@ -130,8 +129,6 @@ def _elsewhere(
         split = rows is not None
         rows = rows or rows_in_parts(stored)
         offsets = offsets_of(rows) if rows.layout == "csr" else row_offsets_of(rows, in_parts=not split)
-    except ValueError as error:
-        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
     if split:
         notes.append("rows do not fit the GPU: what fits beside a batch lies there, the rest in host memory")
     else:
@@ -153,8 +150,8 @@ def _elsewhere(
 def put_together(stored: Stored, permutation: NDArray[Any] | None) -> Graph:
     """Make one graph of the subgraphs of all ranks, of columns or compressed."""
     from gravel.kernels.partition.assemble import assemble
-    from gravel.stages.compressing.decoding import decompress
     from gravel.stages.partition import load_partition
+    from gravel.stages.rows.decoding import decompress
 
     plain: Any = decompress(stored, backend="cpu") if isinstance(stored, CompressedGraph) else stored
     offsets, columns = assemble(load_partition(plain))

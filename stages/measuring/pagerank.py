@@ -25,7 +25,7 @@ def pagerank_of(
     import numpy
 
     from gravel.kernels.pagerank import NotConverged, pagerank
-    from gravel.stages.traversal.opening import check_sources
+    from gravel.stages.traversal.preparation import check_sources
 
     if isinstance(stored, Partition) or (
         isinstance(stored, CompressedGraph) and stored.subgraphs is not None

@@ -136,7 +136,7 @@ def rows_over_link(stored: Any) -> EncodedRows:
     from gravel.kernels.placement.device_copies import on_device
     from gravel.kernels.placement.pinned import pin
     from gravel.kernels.placement.placed import in_pages
-    from gravel.stages.traversal.encoded import read_rows
+    from gravel.stages.rows.encoded import read_rows
 
     encoded = hasattr(stored, "stream")
     rows = read_rows(stored) if encoded else columns_as_rows(stored.row_offsets, stored.column_indices)
@@ -152,8 +152,7 @@ def rows_in_parts(stored: Any) -> EncodedRows:
     Raises ValueError for a damaged stream.
     """
     from gravel.kernels.placement.device_copies import on_device
-    from gravel.stages.traversal.encoded import streamed_rows
-    from gravel.stages.traversal.graph import columns_as_stored
+    from gravel.stages.rows.encoded import columns_as_stored, streamed_rows
 
     if hasattr(stored, "stream") and stored.codec != "csr":
         rows = streamed_rows(stored)

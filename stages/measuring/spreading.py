@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gravel.stages.measuring.searcher import FOUND_BYTES
-from gravel.stages.traversal.spreading import MAX_WORKERS, Spreading, spread_seconds, weighed
+from gravel.stages.traversal.worker_count import MAX_WORKERS, Spreading, spread_seconds, weighed
 
 if TYPE_CHECKING:
     from gravel.stages.measuring.parameters import CentralityParameters

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.kernels.arrays import on_host
-from gravel.stages.device_rows import bytes_there, free_bytes, lacking, tried
 from gravel.stages.partitioning.device_memory import ARCS_PER_ROW, DOWNLOAD_BYTES, LEAST_ARCS, PIECE_ROWS
 from gravel.stages.partitioning.ranges import Rows, ranges
 from gravel.stages.partitioning.writing import KINDS, write_ranks
+from gravel.stages.rows.ranges import bytes_there, free_bytes, lacking, range_on_device, tried
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -204,12 +204,7 @@ class OnDevice:
         return int(on_host(self._graph.row_offsets[row : row + 1])[0])
 
     def _part(self, rows: Rows) -> tuple[Any, Any]:
-        from gravel.kernels.placement.device_copies import part_on_device
-
-        return (
-            part_on_device(self._graph.row_offsets, rows.first, rows.last + 1),
-            part_on_device(self._graph.column_indices, rows.begin, rows.end),
-        )
+        return range_on_device(self._graph.row_offsets, self._graph.column_indices, rows.first, rows.last)
 
 
 def _on_host(share: Share) -> Share:

@@ -28,6 +28,7 @@ class OverRanks:
     """Components of a partition in this process, one run after the other."""
 
     backend = "cpu"
+    strategy = "partition"
     reason = "the graph is partitioned by degree separation"
     prepare_milliseconds = 0.0
 
@@ -199,6 +200,7 @@ def _peer_components(rank_group: RankContext, part: RankPart, symmetric: bool, t
 class RankGroupComponents:
     """Components as of `OverRanks`, with every rank on a worker or its GPU, which reads its part once."""
 
+    strategy = "partition"
     prepare_milliseconds = 0.0
 
     def __init__(self, context: Context, graph: SearchedGraph, backend: str, barrier_seconds: float) -> None:
@@ -253,7 +255,7 @@ def prepare_on_gpus(
     Raises `StageError` where one GPU would have to hold all ranks and cannot.
     """
     from gravel.kernels.partition.storage import storage
-    from gravel.stages.traversal.rank_buffers import component_bytes
+    from gravel.stages.traversal.rank_memory import component_bytes
 
     assert graph.partition is not None
     graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
@@ -285,6 +287,7 @@ class OnOneGpu:
     """Components of a partition with all ranks on this worker's GPU."""
 
     backend = "cuda"
+    strategy = "partition"
     reason = "the graph is partitioned by degree separation"
 
     def __init__(self, graph: SearchedGraph, barrier_seconds: float) -> None:

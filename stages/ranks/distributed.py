@@ -49,8 +49,7 @@ def search_distributed(
 
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.traversal.records import asked_of, ran_record
-    from gravel.stages.traversal.strategy import machine_name
+    from gravel.stages.traversal.records import asked_of, machine_name, ran_record
 
     task, notes = _task_of(context, parameters, graph)
     ranks = graph.ranks
@@ -164,8 +163,8 @@ def _task_of(
 def _sources(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph, task: RankTask
 ) -> NDArray[Any]:
-    from gravel.stages.traversal.opening import check_sources
     from gravel.stages.traversal.parameters import RandomSources, VertexSources
+    from gravel.stages.traversal.preparation import check_sources
 
     asked = parameters.sources
     if isinstance(asked, RandomSources):
@@ -181,7 +180,7 @@ def _sources(
 def _answers(
     context: Context, task: RankTask, sources: Sequence[int], ranks: int
 ) -> Iterator[tuple[int, list[RankAnswer]]]:
-    from gravel.stages.traversal.rank_buffers import LABEL_BYTES
+    from gravel.stages.traversal.memory import LABEL_BYTES
 
     size = CHECKED_AT_ONCE
     if task.labels:
@@ -216,7 +215,7 @@ def _together(labels: LabelRows, vertex_count: int, answers: Sequence[RankAnswer
 
 def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
     from gravel.kernels.partition.search import directions_of
-    from gravel.stages.traversal.records import levels_by_rank
+    from gravel.stages.ranks.levels import levels_by_rank
 
     labels = [answer.labels for answer in answers]
     sums = answers[0].sums
@@ -250,9 +249,9 @@ def find_distributed(
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.ranks.components import exchange_record
     from gravel.stages.ranks.distributed_rank import ready_as_rank
-    from gravel.stages.traversal.components import RUNS
-    from gravel.stages.traversal.records import asked_of, ran_record
-    from gravel.stages.traversal.strategy import backend_of_search, barrier_limit, machine_name
+    from gravel.stages.traversal.implementations import RUNS
+    from gravel.stages.traversal.records import asked_of, machine_name, ran_record
+    from gravel.stages.traversal.strategy import backend_of_search, barrier_limit
 
     backend, checks = backend_of_search(parameters, context.machine), parameters.output == "checks"
     task = ComponentsTask(

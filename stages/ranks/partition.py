@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.arrays import on_host
 from gravel.stages.artifacts import CompressedGraph, Partition
-from gravel.stages.errors import StageError
-from gravel.stages.traversal.encoded import COLUMNS, DECODED
+from gravel.stages.rows.encoded import damage_refused, encoded_ranks
 from gravel.stages.traversal.graph import (
+    DECODED,
+    STORED_COLUMNS,
     SearchedGraph,
     edge_ends_of_columns,
     extra_ends,
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.partition import PartitionedGraph
-    from gravel.kernels.partition.layout import RankGraph
     from gravel.stages.stage import Machine
     from gravel.stages.traversal.parameters import TraverseParameters
 
@@ -97,7 +95,7 @@ def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, m
     vertices.
     """
     if stored.codec == "csr":
-        return COLUMNS
+        return STORED_COLUMNS
     if parameters.algorithm == "components":
         return f"{DECODED}: components over ranks read columns"
     if _on_gpus(parameters, machine) and not _gpus_take(parameters, stored):
@@ -107,64 +105,7 @@ def why_ranks_decoded(parameters: TraverseParameters, stored: CompressedGraph, m
     return ""
 
 
-@dataclass(frozen=True)
-class EncodedRank:
-    """Places of one rank's subgraphs in a compressed partition: name, first row, rows and arcs of each."""
-
-    rank: int
-    ranks: int
-    vertex_count: int
-    delegate_count: int
-    codec: str
-    byte_offsets: Any
-    stream: Any
-    subgraphs: tuple[tuple[str, int, int, int], ...]
-
-    def read(self) -> RankGraph:
-        """Read the rank's rows as they are stored; raises ValueError where they are damaged."""
-        import numpy
-
-        from gravel.kernels.arrays import index_dtype
-        from gravel.kernels.layouts import EncodedRows
-        from gravel.kernels.layouts.layout import pad
-        from gravel.kernels.partition.encoded import encoded_subgraph
-        from gravel.kernels.partition.layout import column_bound, make_rank
-
-        made = {}
-        for name, first, rows, arcs in self.subgraphs:
-            offsets = on_host(self.byte_offsets[first : first + rows + 1])
-            stream = pad(on_host(self.stream[int(offsets[0]) : int(offsets[-1])]))
-            dtype = numpy.dtype(index_dtype(self.vertex_count) if name == "nn" else numpy.uint32)
-            arrays = {"byte_offsets": offsets - offsets[0], "stream": stream}
-            bound = column_bound(name, self.rank, self.vertex_count, self.ranks, self.delegate_count)
-            made[name] = encoded_subgraph(EncodedRows(self.codec, rows, arcs, dtype, arrays), bound)
-        return make_rank(self.rank, made)
-
-
-def encoded_ranks(stored: CompressedGraph) -> list[EncodedRank]:
-    """Find the rows of each rank in a compressed partition; raises ValueError for one without ranks."""
-    if stored.ranks is None or stored.delegates is None or stored.subgraphs is None:
-        raise ValueError("the compressed partition lacks its ranks or its delegates")
-    found: dict[int, list[tuple[str, int, int, int]]] = {rank: [] for rank in range(stored.ranks)}
-    first = 0
-    for record in stored.subgraphs:
-        found[record["rank"]].append((record["name"], first, record["rows"], record["arcs"]))
-        first += record["rows"]
-    return [
-        EncodedRank(
-            rank=rank,
-            ranks=stored.ranks,
-            vertex_count=stored.vertex_count,
-            delegate_count=len(stored.delegates),
-            codec=stored.codec,
-            byte_offsets=stored.byte_offsets,
-            stream=stored.stream,
-            subgraphs=tuple(subgraphs),
-        )
-        for rank, subgraphs in found.items()
-    ]
-
-
+@damage_refused()
 def read_encoded_ranks(stored: CompressedGraph) -> PartitionedGraph:
     """Read all ranks of a compressed partition as they are stored.
 
@@ -174,10 +115,7 @@ def read_encoded_ranks(stored: CompressedGraph) -> PartitionedGraph:
 
     from gravel.kernels.partition import PartitionedGraph
 
-    try:
-        parts = tuple(each.read() for each in encoded_ranks(stored))
-    except ValueError as error:
-        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
+    parts = tuple(each.read() for each in encoded_ranks(stored))
     assert stored.ranks is not None
     return PartitionedGraph(
         ranks=stored.ranks,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.cuda.placing import Placing
     from gravel.kernels.partition.layout import RankPart
     from gravel.stages.rank_group import RankContext
-    from gravel.stages.ranks.partition import EncodedRank
+    from gravel.stages.rows.encoded import EncodedRank
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.kernels.buffers import total
 from gravel.stages.errors import StageError
-from gravel.stages.ranks.partition import ON_CPU, encoded_ranks
+from gravel.stages.ranks.levels import labels_on_gpu
+from gravel.stages.ranks.partition import ON_CPU
+from gravel.stages.ranks.placement import RankPlan, plan_encoded, plan_loaded
 from gravel.stages.ranks.rank import RankTask, check_nccl_options, search_as_rank
-from gravel.stages.traversal.placing import RankPlan, plan_encoded, plan_loaded
-from gravel.stages.traversal.rank_buffers import (
-    LABEL_BYTES,
-    rank_device_bytes,
-    stripe,
-)
-from gravel.stages.traversal.records import labels_on_gpu, with_options
+from gravel.stages.rows.encoded import encoded_ranks
+from gravel.stages.traversal.memory import LABEL_BYTES
+from gravel.stages.traversal.rank_memory import rank_device_bytes, stripe
+from gravel.stages.traversal.records import with_options
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import BFSResult, Search

@@ -6,33 +6,112 @@ that are read or decoded, labels on their way to where they are stored, and stat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs import buffers as bfs
-from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.bfs.buffers import MOST_SEARCHES
+from gravel.kernels.buffers import Buffer, Table, exact, total, vertex_type
 from gravel.kernels.components import buffers as components
 from gravel.kernels.placement.plan import BUFFERS, Plan
 from gravel.kernels.relabel_cuda import back_table
+from gravel.kernels.sssp import buffers as sssp
+from gravel.stages.artifacts import CompressedGraph, Partition
 from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
-from gravel.stages.traversal.encoded import WHOLE
-from gravel.stages.traversal.names import OF_ALL_VERTICES
-from gravel.stages.traversal.placing import COUNTED_AT_ONCE, batch_of, width_of
+from gravel.stages.stage import Extent
+from gravel.stages.traversal.parameters import OF_ALL_VERTICES, TraverseParameters
 
 if TYPE_CHECKING:
-    from gravel.stages.stage import Extent
-    from gravel.stages.traversal.parameters import TraverseParameters
+    from gravel.stages.artifacts import Graph
 
 COMPILED = {
-    ("bfs", False): 100 << 20,
-    ("components", False): 84 << 20,
-    ("bfs", True): 132 << 20,
-    ("components", True): 88 << 20,
+    ("bfs", "columns"): 100 << 20,
+    ("bfs", "encoded"): 132 << 20,
+    ("sssp", "columns"): 90 << 20,
+    ("components", "columns"): 84 << 20,
+    ("components", "encoded"): 88 << 20,
+    ("strong_components", "columns"): 84 << 20,
+    ("strong_components", "encoded"): 88 << 20,
 }
-"""Measured, by algorithm and whether rows are searched encoded: what Numba takes to compile a strategy's
-kernels, with the decoder of a layout, and to be there at all (48 MiB where they are in the cache on disk)."""
+"""Measured, by algorithm and form of rows: what Numba takes to compile a strategy's kernels, with the decoder
+of a layout, and to be there at all (48 MiB where they are in the cache on disk)."""
+
+COMPILED_BY_WEIGHT = 30 << 20
+"""The same of searches of rows in the order of weights."""
 
 COMPILED_ORDERING = 16 << 20
 """The same for statistics of an order."""
+
+WHOLE = ("device", "host")
+"""Placements of rows that lie whole where the search runs."""
+
+WEIGHT_BYTES = 4
+
+COUNTED_AT_ONCE = 1 << 22
+"""Vertices whose arcs are counted at once on the device, from row offsets and their differences, 64 MiB."""
+
+
+def width_of(vertices: int) -> int:
+    """Return the bytes of a column, and of a permutation's or a component's number."""
+    return 4 if vertices < 1 << 32 else 8
+
+
+def label_bytes(parameters: TraverseParameters, vertices: int) -> int:
+    """Return the bytes of a vertex's labels in a result; those of weights are what the widest take."""
+    if parameters.output == "checks":
+        return 0
+    if parameters.algorithm in OF_ALL_VERTICES:
+        return width_of(vertices)
+    distance = 8 if parameters.algorithm == "sssp" else 4 if parameters.output != "predecessor" else 0
+    tree = 4 if vertices < 1 << 31 else 8
+    return distance + (tree if parameters.output in ("both", "predecessor") else 0)
+
+
+def batch_of(parameters: TraverseParameters) -> int:
+    """Count the searches that a strategy makes room for at once: as many as come, or as its tuning says."""
+    if parameters.strategy != "multi_source":
+        return 1
+    return min(search_count(parameters), int(parameters.tuning.get("batch", MOST_SEARCHES)), MOST_SEARCHES)
+
+
+def search_count(parameters: TraverseParameters) -> int:
+    """Count the searches, one for each source."""
+    if parameters.algorithm in OF_ALL_VERTICES:
+        return 1
+    sources: Any = parameters.sources
+    if isinstance(sources, tuple):
+        return len(sources)
+    if hasattr(sources, "file"):
+        return int(sources.count())
+    return int(sources.random) if hasattr(sources, "random") else len(sources.vertices)
+
+
+def stored_searches(parameters: TraverseParameters, vertices: int) -> int:
+    """Count the searches whose labels are stored: of drawn sources no more than there are vertices."""
+    count = search_count(parameters)
+    return min(count, vertices) if hasattr(parameters.sources, "random") else count
+
+
+def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
+    """Return how large a stored graph is, as the planner knows it; of a partition that it is one."""
+    n, m = stored.vertex_count, stored.arc_count
+    split = isinstance(stored, Partition) or (
+        isinstance(stored, CompressedGraph) and stored.subgraphs is not None
+    )
+    size = 8 * (n + 1) + (4 if n < 1 << 32 else 8) * m
+    if isinstance(stored, CompressedGraph):
+        size = 8 * (n + 1) + len(stored.stream)
+    weights = getattr(stored, "weights", None)
+    if weights is not None:
+        size += weights.dtype.itemsize * m
+    return Extent(
+        kind=type(stored).__name__,
+        vertices=n,
+        arcs=m,
+        bytes=size,
+        directed=not stored.symmetric,
+        normal_arcs=0 if split else None,
+        weighted=weights is not None,
+    )
 
 
 def search_size(
@@ -118,7 +197,9 @@ def on_host(
     later = *counted, *ordered
     ordering = parameters.statistics and graph.kind == "Ordering" and whole
     kind = "components" if parameters.algorithm in OF_ALL_VERTICES else "bfs"
-    table = [_host("Numba", COMPILED[kind, encoded] + COMPILED_ORDERING * ordering)]
+    table = [
+        _host("Numba", COMPILED[kind, "encoded" if encoded else "columns"] + COMPILED_ORDERING * ordering)
+    ]
     if compressed:
         body, beside = (stream_bytes(graph), 8 * n) if encoded else (rows, stream_bytes(graph))
         table += [_host("offsets", 8 * n * (1 if cpu or whole else 2))]
@@ -154,6 +235,41 @@ def on_host(
         # The graph in its first numbering, and in its own again.
         table += [_host("orders", 2 * (8 * n + rows), phases=ordered)]
     return tuple(table)
+
+
+def paths_searched(vertices: int, arcs: int) -> Table:
+    """Return the table of a search for shortest paths on a GPU beside its rows, with words of 64 bits."""
+    width = width_of(vertices)
+    return *sssp.on_device(vertices, arcs, width), *sssp.labels(vertices, width, 8, tree=True)
+
+
+def paths_on_host(parameters: TraverseParameters, graph: Extent, plan: Plan) -> Table:
+    """Return the table of shortest paths on the host; for `streamed`, what there is beside placed rows."""
+    n, m, encoded = graph.vertices, graph.arcs, decoded_bytes(graph)
+    rows = (width_of(n) + WEIGHT_BYTES) * m
+    back = (2 * width_of(n) + 8) * n if graph.kind != "Graph" else 0
+    table = [
+        _host("Numba", COMPILED["sssp", "columns"]),
+        _host("labels", 2 * label_bytes(parameters, n) * n),
+        _host("back", back),
+        _host("encoded", encoded + (8 * n if encoded else 0)),
+    ]
+    if plan.placement == "streamed":
+        # Weights that are pinned are copied to pages of their own.
+        return *table, _host("weights", WEIGHT_BYTES * m)
+    if encoded or plan.placement == "pinned":
+        table += [_host("rows", rows)]
+    if plan.placement == "host":
+        table += [_host("search", exact((*sssp.queues(n), *sssp.light_heavy(n))))]
+        if not graph.directed and parameters.strategy != "dijkstra":
+            # Delta-stepping may search rows in the order of weights from the second source on.
+            table += [_host("by_weight", COMPILED_BY_WEIGHT + rows)]
+    return tuple(table)
+
+
+def decoded_bytes(graph: Extent) -> int:
+    """Count what there is to decode, which stays until rows are made."""
+    return graph.bytes if graph.kind == "CompressedGraph" else 0
 
 
 def is_renumbered(graph: Extent) -> bool:

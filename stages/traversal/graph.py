@@ -1,4 +1,4 @@
-"""A graph in memory, ready for a search, and how one of plain columns is read."""
+"""Graphs in memory, ready for a search: of columns or of encoded rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,40 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.algorithms import strategies_for
 from gravel.kernels.arrays import backend_of, on_host
+from gravel.kernels.layouts.layout import columns_as_rows
+from gravel.kernels.strategy import ENCODED
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.placing import COLUMNS, COUNTED_AT_ONCE, place_columns
+from gravel.stages.rows import encoded
+from gravel.stages.traversal.buffers import COUNTED_AT_ONCE, WHOLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.layouts import EncodedRows
     from gravel.kernels.partition import PartitionedGraph
-    from gravel.kernels.placement import Placed
+    from gravel.kernels.placement import Limits, Placed, Plan, Sizes
     from gravel.stages.stage import Machine
-    from gravel.stages.traversal.placing import Placing
+    from gravel.stages.traversal.parameters import TraverseParameters
+
+COLUMNS = "columns"
+"""The name of a graph's columns among the arrays that are placed."""
+
+DECODED = "decoded before the search"
+STORED_COLUMNS = "rows of codec csr are columns, and were searched as such"
+
+NOT_SORTED = "the graph's lists are not sorted"
+
+
+@dataclass(frozen=True)
+class Placing:
+    """A plan with what it was made from, for when the system refuses what was planned."""
+
+    plan: Plan
+    sizes: Sizes
+    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,7 @@ class SearchedGraph:
     placed: Placed | None = None  # None where rows lie whole in the memory of the backend
     rows: EncodedRows | None = None
     compressed: CompressedGraph | None = None  # what `rows`, or a `partition` of such, were read from
+    weights: Any | None = None  # of the arcs, where shortest paths are searched; wherever they were read
 
     def described(self) -> dict[str, Any]:
         """Say what was searched; `digest` is the same for every order and layout of a graph."""
@@ -93,6 +115,33 @@ class SearchedGraph:
         return "host" if self.placed is None else self.placed.plan.placement
 
     @property
+    def form(self) -> str:
+        """The form of the rows that are searched, as the table of implementations calls it."""
+        if self.partition is not None:
+            return "ranks"
+        return "columns" if self.rows is None else "encoded"
+
+    def starts(self, sources: Any) -> list[int]:
+        """Return vertices of `symmetrize`'s numbering in that which is searched."""
+        import numpy
+
+        chosen = numpy.asarray(sources, numpy.int64)
+        found: list[int] = (chosen if self.permutation is None else self.permutation[chosen]).tolist()
+        return found
+
+    def columns_on_host(self) -> NDArray[Any]:
+        """Return the columns in host memory, copied or decoded where they are not there."""
+        if self.compressed is not None:
+            from gravel.kernels.layouts import decode
+
+            columns: NDArray[Any] = decode(encoded.read_rows(self.compressed))[1]
+        elif self.placed is not None and COLUMNS in self.placed.pinned:
+            columns = self.placed.pinned[COLUMNS].array
+        else:
+            columns = on_host(self.columns)
+        return columns
+
+    @property
     def striped(self) -> bool:
         """Whether it is a partition without delegates, whose vertices are dealt in turn."""
         return self.stored is not None and self.stored.scheme == "striped"
@@ -113,19 +162,16 @@ def read_columns(
     import numpy
 
     notes = [*notes]
-
     if not plain.sorted:
-        raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
+        raise StageError(NOT_SORTED, hint="symmetrize sorts them")
     offsets: Any = plain.row_offsets
     columns: Any = plain.column_indices
     if backend_of(columns) == "cpu":
         offsets = numpy.asarray(offsets)
-    placed = place_columns(columns, placing)
+    placed = placed_arrays({COLUMNS: columns}, placing)
     if placed is not None:
         columns = placed.arrays[COLUMNS]
-        notes += [*placed.notes] or [placed.described()]
-        # The system may have refused what was planned.
-        placed = None if placed.plan.placement == "device" else placed
+        notes, placed = _noted(notes, placed)
     elif backend_of(columns) == "cpu":
         columns = numpy.asarray(columns)
     host_offsets = offsets
@@ -155,6 +201,68 @@ def read_columns(
         order=plain.method if isinstance(plain, Ordering) else None,
         placed=placed,
     )
+
+
+@encoded.damage_refused()
+def read_encoded(
+    stored: CompressedGraph, permutation: NDArray[Any] | None, machine: Machine, placing: Placing | None
+) -> SearchedGraph:
+    """Read the rows of a compressed graph as they are stored, and bring them to where they are searched.
+
+    Raises `StageError` for rows that are damaged, or whose lists are not sorted.
+    """
+    if not stored.sorted:
+        raise StageError(NOT_SORTED, hint="symmetrize sorts them")
+    on_gpu, placement = machine.backend == "cuda", "device" if placing is None else placing.plan.placement
+    whole, in_parts = on_gpu and placement == "device", placement == "streamed"
+    if whole:
+        rows = encoded.rows_on_device(stored)
+    else:
+        rows = encoded.streamed_rows(stored) if in_parts else encoded.read_rows(stored)
+    notes, placed = [f"rows of layout {rows.layout} were searched as they are"], None
+    offsets = encoded.row_offsets_of(rows, in_parts=in_parts)
+    ends = None
+    if has_loops_or_duplicates(stored) and backend_of(offsets) == "cuda":
+        ends = encoded.edge_ends_on_device(rows, offsets, deduplicated=stored.deduplicated)
+    elif has_loops_or_duplicates(stored):
+        ends = encoded.edge_ends_of(rows)
+    if placement not in WHOLE:
+        placed = placed_arrays({encoded.STREAM: rows.arrays[encoded.STREAM]}, placing)
+    if on_gpu and not whole:
+        rows = encoded.on_device(rows, None if placed is None else placed.arrays)
+    if placed is not None:
+        notes, placed = _noted(notes, placed)
+    return SearchedGraph(
+        vertex_count=stored.vertex_count,
+        arc_count=stored.arc_count,
+        symmetric=stored.symmetric,
+        backend=machine.backend,
+        first_offsets=first_offsets(offsets, permutation),
+        extra_ends=extra_ends(ends, offsets, permutation),
+        permutation=permutation,
+        row_offsets=on_host(offsets),
+        columns=None,
+        partition=None,
+        notes=notes,
+        compressed=stored,
+        placed=placed,
+        rows=rows,
+    )
+
+
+def placed_arrays(arrays: dict[str, Any], placing: Placing | None) -> Placed | None:
+    """Bring arrays to where they are planned; None where they go the usual way, whole into memory."""
+    from gravel.kernels.placement import place
+
+    if placing is None or placing.plan.placement in WHOLE:
+        return None
+    return place(arrays, placing.plan, placing.sizes, placing.limits)
+
+
+def _noted(notes: list[str], placed: Placed) -> tuple[list[str], Placed | None]:
+    """Say where rows lie; None for whole on the device, since the system may refuse what was planned."""
+    notes = [*notes, *([*placed.notes] or [placed.described()])]
+    return notes, None if placed.plan.placement == "device" else placed
 
 
 def first_offsets(offsets: Any, permutation: NDArray[Any] | None) -> NDArray[Any]:
@@ -210,15 +318,7 @@ def edge_ends_of_columns(
     from gravel.kernels.level_statistics import edge_ends
 
     if placed is not None and placed.plan.placement == "streamed":
-        import numpy
-
-        from gravel.stages.compressing.writing import row_ranges
-
-        counts = [numpy.empty(0, numpy.int64)]
-        for row, part in row_ranges(offsets):
-            several = numpy.asarray(columns[int(part[0]) : int(part[-1])])
-            counts.append(edge_ends(part - part[0], several, row))
-        return numpy.concatenate(counts)
+        return encoded.edge_ends_of(columns_as_rows(offsets, columns))
     if placed is not None and placed.pinned:
         columns = placed.pinned[COLUMNS].array
     if backend_of(columns) == "cuda":
@@ -228,60 +328,18 @@ def edge_ends_of_columns(
     return edge_ends(offsets, columns)
 
 
-class ByteColumns:
-    """Columns in an array of bytes, uint8 (arcs * itemsize,), which is read where a slice is asked for."""
+def why_decoded(parameters: TraverseParameters, placement: str, codec: str | None = None) -> str:
+    """Say why a compressed graph is decoded before the search; nothing where it is searched as it is.
 
-    def __init__(self, stream: Any, dtype: Any) -> None:
-        import numpy
-
-        self.dtype = numpy.dtype(dtype)
-        self._stream = stream
-
-    def __len__(self) -> int:
-        return int(len(self._stream) // self.dtype.itemsize)
-
-    def __getitem__(self, wanted: slice) -> NDArray[Any]:
-        import numpy
-
-        first, last, _ = wanted.indices(len(self))
-        out = numpy.empty(max(0, last - first), self.dtype)
-        self.read_into(out, first)
-        return out
-
-    def read_into(self, out: NDArray[Any], first: int = 0) -> None:
-        """Read the columns from `first` on into `out`."""
-        import numpy
-
-        from gravel.kernels.placement.pinned import fill
-
-        fill(out.view(numpy.uint8), self._stream, first * self.dtype.itemsize)
-
-
-def columns_as_stored(stored: CompressedGraph) -> Graph:
-    """Give back a graph of codec `csr` whose columns stay where they are stored.
-
-    Raises `StageError` where there are not as many bytes as the graph has columns.
+    Strategies that read columns alone decode them first, as shortest paths and strongly connected components
+    do. Rows of codec `csr` are columns.
     """
-    import numpy
-
-    from gravel.kernels.arrays import index_dtype
-
-    n, dtype = stored.vertex_count, numpy.dtype(index_dtype(stored.vertex_count))
-    byte_offsets = on_host(stored.byte_offsets)
-    size = stored.arc_count * dtype.itemsize
-    if len(byte_offsets) != n + 1 or len(stored.stream) != size or int(byte_offsets[-1]) != size:
-        raise StageError(
-            f"the stream has {len(stored.stream)} bytes; {stored.arc_count} columns of {dtype} were expected",
-            hint="the compressed graph is damaged; compress it again",
-        )
-    columns: Any = ByteColumns(stored.stream, dtype)
-    return Graph(
-        row_offsets=byte_offsets // dtype.itemsize,
-        column_indices=columns,
-        vertex_count=n,
-        arc_count=stored.arc_count,
-        symmetric=stored.symmetric,
-        sorted=stored.sorted,
-        deduplicated=stored.deduplicated,
-        loop_count=stored.loop_count,
-    )
+    if codec == "csr":
+        return STORED_COLUMNS
+    if parameters.algorithm in ("sssp", "strong_components"):
+        return f"{DECODED}: {parameters.algorithm} reads columns"
+    if parameters.strategy == "auto" or placement == "streamed":
+        return ""
+    if parameters.strategy in strategies_for(parameters.algorithm, ENCODED):
+        return ""
+    return f"{DECODED}: strategy {parameters.strategy} reads columns"

@@ -1,4 +1,8 @@
-"""Labels of one search after another: mapped back to `symmetrize`'s vertex ids and written."""
+"""Labels of one search after another: mapped back to `symmetrize`'s vertex ids, written and counted.
+
+The classes that the table of implementations names take results by `add`, which returns the fields of the
+search's record, and by `close` return the fields of the artifact and those that all records share.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,20 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.arrays import on_host
+from gravel.kernels.arrays import backend_of, on_host
+from gravel.stages.traversal.records import reached, work_record
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
     from gravel.kernels.bfs import BFSResult
+    from gravel.kernels.components import ComponentsResult
     from gravel.kernels.relabel_cuda import LabelsBack
+    from gravel.kernels.sssp import SSSPResult
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 
 TYPES = ("int8", "int16", "int32")
@@ -91,17 +99,36 @@ class LabelRows:
         )
 
 
-class LabelWriter:
-    """The output arrays, and the workspace to bring labels back.
+class Labels:
+    """What searches of one graph find, and how it gets into a traversal."""
+
+    def __init__(
+        self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, searches: int
+    ) -> None:
+        self._context, self._graph, self._searches = context, graph, searches
+
+    def warm(self, result: Any) -> None:
+        """Compile what mapping back takes the time of a search for."""
+
+    def notes(self) -> list[str]:
+        """Say what the labels alone do not tell."""
+        return []
+
+
+class SearchLabels(Labels):
+    """Distances and predecessors of breadth-first searches, and the workspace to bring them back.
 
     Labels of a device come back on the device, since scattered reads are an order of magnitude faster there,
     and are copied to the host after that.
     """
 
-    def __init__(self, context: Context, graph: SearchedGraph, output: str, searches: int) -> None:
+    def __init__(
+        self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, searches: int
+    ) -> None:
+        super().__init__(context, graph, parameters, searches)
         self._on_device = graph.backend == "cuda" and context.keeps_device_arrays
         sink: Any = _OnDevice if self._on_device else context.sink
-        self._rows = LabelRows(sink, graph.vertex_count, output, rows=searches)
+        self._rows = LabelRows(sink, graph.vertex_count, parameters.output, rows=searches)
         self._back: _OnHost | LabelsBack | None = None
         if graph.permutation is not None:
             made: type[_OnHost | LabelsBack] = _OnHost
@@ -116,22 +143,29 @@ class LabelWriter:
                 tree=self._rows.tree,
             )
 
-    def append(self, result: BFSResult) -> tuple[NDArray[Any] | None, NDArray[Any] | None, float]:
-        """Write one search's rows; returns them, valid until the next call, and the time to map them back."""
+    def add(self, source: int, result: BFSResult) -> dict[str, Any]:
+        """Write the labels of one search, and count what it reached."""
         distance, predecessor, milliseconds = result.distance, result.predecessor, 0.0
         if self._back is not None:
             distance, predecessor, milliseconds = self._back.run(distance, predecessor)
         if self._on_device:
             self._rows.append(distance, predecessor)
             # Levels are counted from the distances, where they are; a tree's on the host.
-            return distance, None if distance is not None else on_host(predecessor), milliseconds
-        distance, predecessor = on_host(distance), on_host(predecessor)
-        self._rows.append(distance, predecessor)
-        return distance, predecessor, milliseconds
+            predecessor = None if distance is not None else on_host(predecessor)
+        else:
+            distance, predecessor = on_host(distance), on_host(predecessor)
+            self._rows.append(distance, predecessor)
+        return {
+            "map_back_milliseconds": milliseconds,
+            "batch": result.batch,
+            **work_record(result),
+            **reached(self._graph, source, result, distance, predecessor),
+        }
 
-    def close(self) -> tuple[Any, Any]:
-        """End the arrays and hand them out."""
-        return self._rows.close()
+    def close(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """End the arrays."""
+        distance, predecessor = self._rows.close()
+        return {"distance": distance, "predecessor": predecessor}, {}
 
 
 class _OnDevice:
@@ -177,3 +211,130 @@ class _OnHost:
             predecessors_back(self._permutation, self._inverse, predecessor, self._predecessor)
             predecessor = self._predecessor
         return distance, predecessor, (time.perf_counter() - started) * 1e3
+
+
+class PathLabels(Labels):
+    """Distances and predecessors of shortest paths, of the type that a search finds them in, on the host."""
+
+    def __init__(
+        self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, searches: int
+    ) -> None:
+        super().__init__(context, graph, parameters, searches)
+        self._sinks: dict[str, Any] = {}
+        self._degrees: NDArray[Any] = graph.first_offsets[1:] - graph.first_offsets[:-1]
+
+    def warm(self, result: SSSPResult) -> None:
+        """Compile what maps labels back."""
+        labels_back(self._graph.permutation, result)
+
+    def add(self, source: int, result: SSSPResult) -> dict[str, Any]:
+        """Write the labels of one search, and count what it reached."""
+        import numpy
+
+        distance, predecessor, back = labels_back(self._graph.permutation, result)
+        for name, label in (("distance", distance), ("predecessor", predecessor)):
+            if label is not None:
+                if name not in self._sinks:
+                    self._sinks[name] = self._context.sink(label.dtype, label.shape, rows=self._searches)
+                self._sinks[name].append(label.reshape(1, -1))
+        found = numpy.isfinite(distance) & (distance >= 0)
+        arcs = int(self._degrees[found].sum())
+        extra = self._graph.extra_ends
+        ends = arcs if extra is None else arcs + int(on_host(extra)[found].sum())
+        return {
+            "map_back_milliseconds": back,
+            "batch": 1,
+            "reached": int(found.sum()),
+            "arcs": arcs,
+            "edges": ends // 2 if self._graph.symmetric else arcs,
+            "depth": 0,
+            "levels": {"vertices": [], "arcs": [], "pulled": []},
+            "rounds": result.rounds,
+            "longest": distance[found].max().item(),
+        }
+
+    def close(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """End the arrays, (searches, vertices)."""
+        return {name: sink.close() for name, sink in self._sinks.items()}, {}
+
+
+def labels_back(permutation: Any, result: SSSPResult) -> tuple[Any, Any | None, float]:
+    """Bring labels to the host and to the numbering before `permutation`; with the milliseconds of that."""
+    import numpy
+
+    from gravel.kernels.relabel import distances_back, invert, predecessors_back
+
+    distance = on_host(result.distance)
+    predecessor = None if result.predecessor is None else on_host(result.predecessor)
+    if permutation is None:
+        return distance, predecessor, 0.0
+    started = time.perf_counter()
+    there, distance = distance, numpy.empty_like(distance)
+    distances_back(permutation, there, distance)
+    if predecessor is not None:
+        inverse = numpy.empty_like(permutation)
+        invert(permutation, inverse)
+        there, predecessor = predecessor, numpy.empty_like(predecessor)
+        predecessors_back(permutation, inverse, there, predecessor)
+    return distance, predecessor, (time.perf_counter() - started) * 1e3
+
+
+class ComponentLabels(Labels):
+    """The component of each vertex, as the last of several runs finds it."""
+
+    _found: ComponentsResult | None = None
+
+    def add(self, source: None, result: ComponentsResult) -> dict[str, Any]:
+        """Keep the labels of the last run alone, so that those of the next take no more."""
+        self._searches -= 1
+        self._found = None if self._searches else result
+        return {}
+
+    def close(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Map the labels back where they were found, and write them."""
+        found, graph = self._found, self._graph
+        assert found is not None
+        component, back = components_back(graph.permutation, found.component)
+        component = on_host(component)
+        sink = self._context.sink(component.dtype)
+        sink.append(component)
+        ends = graph.arc_count + (0 if graph.extra_ends is None else int(graph.extra_ends.sum()))
+        record = {
+            "map_back_milliseconds": back,
+            "batch": 1,
+            "reached": graph.vertex_count,
+            "arcs": graph.arc_count,
+            "edges": ends // 2 if graph.symmetric else graph.arc_count,
+            "depth": 0,
+            "levels": {"vertices": [], "arcs": [], "pulled": []},
+        }
+        return {"component": sink.close(), "converged": found.converged}, record
+
+    def notes(self) -> list[str]:
+        """Say what a strategy that passes over all arcs did."""
+        if self._found is None or self._found.passes is None:
+            return []
+        count = self._found.passes
+        passes = f"{count} pass{'' if count == 1 else 'es'} over all arcs"
+        if self._found.converged:
+            return [passes]
+        return [f"{passes} left components in parts: the labels are not those of whole components"]
+
+
+def components_back(permutation: Any, component: Any) -> tuple[Any, float]:
+    """Bring labels to the numbering before `permutation`, where they lie; with the milliseconds of that."""
+    if permutation is None:
+        return component, 0.0
+    if backend_of(component) == "cuda":
+        from gravel.kernels.components.cuda.relabel import components_back as back_on_device
+
+        found: tuple[Any, float] = back_on_device(permutation, component)
+        return found
+    import numpy
+
+    from gravel.kernels import relabel
+
+    smallest, result = numpy.empty_like(component), numpy.empty_like(component)
+    started = time.perf_counter()
+    relabel.components_back(permutation, component, smallest, result)
+    return result, (time.perf_counter() - started) * 1e3

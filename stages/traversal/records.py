@@ -1,4 +1,4 @@
-"""Records of a traversal in its measurement: the graph, what was executed, reached, and done by ranks.
+"""Records of a traversal in its measurement: the graph, what was executed, and what was reached.
 
 A measurement carries this itself, so that a report needs neither the order nor the rows, which may be too
 large to be kept.
@@ -9,20 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
 from gravel.kernels.strategy import Ran, strategies_in
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from gravel.stages.traversal.encoded import columns_on_host
-from gravel.stages.traversal.placing import COUNTED_AT_ONCE
+from gravel.stages.traversal.buffers import COUNTED_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.bfs import BFSResult, Search
-    from gravel.kernels.partition.cuda import Level
-    from gravel.kernels.partition.program import RankLabels
+    from gravel.stages.stage import Machine
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
 
@@ -88,6 +86,21 @@ def executed(search: Any, backend: str) -> dict[str, Any]:
     return ran_record(ran, backend)
 
 
+def machine_name(machine: Machine, backend: str, threads: int | None = None) -> str:
+    """Name the processor that was measured; `threads` is the most CPU threads that were asked for."""
+    if backend == "cuda":
+        import cupy
+
+        name = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"]
+        return name.decode() if isinstance(name, bytes) else str(name)
+    from pathlib import Path
+
+    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    count = min(threads or machine.threads, machine.threads)
+    return f"{models[0] if models else 'CPU'}, {count} thread{'s' if count > 1 else ''}"
+
+
 def ran_record(ran: Ran, backend: str) -> dict[str, Any]:
     """Return the record of what ran."""
     return {"function": ran.function, "backend": backend, "options": _plain(ran.options)}
@@ -111,6 +124,18 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
         else:
             plain[name] = value.item() if hasattr(value, "item") else str(value)
     return plain
+
+
+def work_record(result: BFSResult) -> dict[str, Any]:
+    """Return what GPUs read out of host memory, at what rate, and the kernels that the host started."""
+    found: dict[str, Any] = {}
+    if result.link_bytes is not None:
+        rate = result.link_bytes / result.milliseconds / 1e6 if result.milliseconds else 0.0
+        found |= {"link_bytes": result.link_bytes, "link_gigabytes_per_second": rate}
+    if sizes := result.launches:
+        threads = {"least": min(sizes), "most": max(sizes), "sum": sum(sizes)}
+        found |= {"launches": len(sizes), "launch_threads": threads}
+    return found
 
 
 def reached(
@@ -219,25 +244,13 @@ def _distinct(graph: SearchedGraph, start: int, result: BFSResult) -> list[int]:
     distance = numpy.ascontiguousarray(distance)
     counts = numpy.zeros(int(distance.max()) + 1, numpy.int64)
     order = numpy.argsort(distance, kind="stable")[int((distance < 0).sum()) :]
-    offsets, columns = on_host(graph.row_offsets), columns_on_host(graph)
+    offsets, columns = on_host(graph.row_offsets), graph.columns_on_host()
     distinct_neighbours(order, distance, offsets, columns, counts)
     return counts.tolist()
 
 
-class OrderTimes(NamedTuple):
-    """Milliseconds of finding an order and of applying it, or None twice where it was not timed."""
-
-    find: float | None = None
-    apply: float | None = None
-
-    @property
-    def total(self) -> float | None:
-        """The sum of both."""
-        return None if self.find is None or self.apply is None else self.find + self.apply
-
-
-def order_times(graph: SearchedGraph) -> OrderTimes:
-    """Time how long the order of a graph takes to find and to apply, on arrays in memory.
+def order_times(graph: SearchedGraph) -> dict[str, float]:
+    """Time how long the order of a graph takes to find and to apply, on arrays in memory, in milliseconds.
 
     A `reorder` stage reads and writes stored arrays too, and may have run on another machine. The graph of
     the first numbering is made from the one that was searched; one run compiles and is not timed. An order
@@ -251,25 +264,26 @@ def order_times(graph: SearchedGraph) -> OrderTimes:
     from gravel.kernels.order import METHODS, apply, permutation
 
     if graph.order not in METHODS or graph.permutation is None or graph.columns is None:
-        return OrderTimes()
+        return {}
     if graph.placed is not None:
-        return OrderTimes()
+        return {}
     if graph.order == "original":
-        return OrderTimes(0.0, 0.0)
+        return {"order_find_milliseconds": 0.0, "order_milliseconds": 0.0}
     if METHODS[graph.order].symmetric and not graph.symmetric:
-        return OrderTimes()
+        return {}
     inverse = numpy.empty_like(graph.permutation)
     inverse[graph.permutation] = numpy.arange(len(inverse), dtype=inverse.dtype)
     given: tuple[Any, Any] = apply(graph.row_offsets, graph.columns, _placed(graph, inverse))
     if graph.backend == "cuda":
         give_free_blocks_back()
-    times = OrderTimes()
+    times: dict[str, float] = {}
     for _ in range(2):
         started = _now(graph)
         found = permutation(graph.order, *given)
         between = _now(graph)
         apply(*given, found)
-        times = OrderTimes((between - started) * 1e3, (_now(graph) - between) * 1e3)
+        find, renumber = (between - started) * 1e3, (_now(graph) - between) * 1e3
+        times = {"order_find_milliseconds": find, "order_milliseconds": find + renumber}
     return times
 
 
@@ -288,99 +302,3 @@ def _now(graph: SearchedGraph) -> float:
 
         cupy.cuda.Device().synchronize()
     return time.perf_counter()
-
-
-def levels_by_rank(search: Any) -> dict[str, Any]:
-    """Describe the last search's levels as its ranks tell them, under `ranks`; {} for other searches.
-
-    Lists over levels: `visit`, `reduce` and `exchange`, the slowest rank's milliseconds, `local_exchange` and
-    `remote_exchange` of that within and between groups; `mask_bytes` and `vertex_bytes`, sent by all,
-    `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`;
-    `backward`, the subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors;
-    `link_bytes`, where columns were placed, were read out of host memory by each rank. Of stripes it is
-    `stripes`, as `levels_by_stripe` has them.
-    """
-    labels: Sequence[Any] = getattr(search, "labels", ())
-    if not labels:
-        return {}
-    if search.strategy == "striped":
-        return {"stripes": levels_by_stripe(labels)}
-    levels = list(zip(*(rank.levels for rank in labels), strict=True))
-    lists: dict[str, Any] = {
-        name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
-        for name in ("visit", "reduce", "exchange", "local_exchange", "remote_exchange")
-    }
-    for name in ("mask_bytes", "vertex_bytes", "local_vertex_bytes", "normal"):
-        lists[name] = [sum(getattr(record, name) for record in level) for level in levels]
-    lists["delegates"] = [level[0].delegates for level in levels]
-    lists["backward"] = [sorted({way for record in level for way in record.backward}) for level in levels]
-    lists["answer_bytes"] = sum(rank.answer_bytes for rank in labels)
-    if any(rank.link_bytes is not None for rank in labels):
-        lists["link_bytes"] = [rank.link_bytes for rank in labels]
-    return {"ranks": lists}
-
-
-def levels_by_stripe(labels: Sequence[Any]) -> dict[str, Any]:
-    """Describe a search's levels as its ranks tell them.
-
-    Lists over levels: `expand`, `barrier`, `exchange` and `contract`, the slowest rank's milliseconds;
-    `frontier`, `arcs` (expanded), `duplicates` and `masked` (dropped by the history and by the bitmask),
-    `vertices` (sent to other ranks) and `bytes` (of those), of all ranks together. `between[r][s]` counts the
-    vertices that rank r had for rank s in the whole search; those for itself are not sent. `computation` and
-    `communication` are by rank the milliseconds in which it worked, and waited for others. A GPU reads its
-    peers' bins while it contracts, so `exchange` is 0 there, and all its ranks have its times.
-    """
-    ranks = len(labels)
-    levels = list(zip(*(rank.levels for rank in labels), strict=True))
-    lists: dict[str, Any] = {
-        name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
-        for name in ("expand", "barrier", "exchange", "contract")
-    }
-    for name in ("frontier", "arcs", "duplicates", "masked"):
-        lists[name] = [sum(getattr(record, name) for record in level) for level in levels]
-    lists["vertices"] = [
-        sum(sum(record.sent) - record.sent[rank] for rank, record in enumerate(level)) for level in levels
-    ]
-    lists["bytes"] = [sum(record.sent_bytes for record in level) for level in levels]
-    lists["between"] = [
-        [sum(record.sent[to] for record in rank.levels) for to in range(ranks)] for rank in labels
-    ]
-    lists["computation"] = [
-        sum(record.expand_milliseconds + record.contract_milliseconds for record in rank.levels)
-        for rank in labels
-    ]
-    lists["communication"] = [
-        sum(record.barrier_milliseconds + record.exchange_milliseconds for record in rank.levels)
-        for rank in labels
-    ]
-    return lists
-
-
-def labels_on_gpu(search: Any, found: BFSResult) -> Sequence[Any]:
-    """Return the labels of each rank of a search on this GPU, as a rank of a rank group does."""
-    if not hasattr(search, "masks_read"):
-        labels: Sequence[Any] = search.labels
-        return labels
-    return tuple(
-        _rank_labels(levels, found, search.masks_read(place)) for place, levels in enumerate(search.levels)
-    )
-
-
-def _rank_labels(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> RankLabels:
-    """Make of the levels of all ranks of a GPU what one rank of a rank group returns."""
-    import numpy
-
-    from gravel.kernels.partition.program import LevelRecord, RankLabels
-
-    records = []
-    for level in levels:
-        backward = tuple(sorted({name for rank in level.backward for name in rank}))
-        waits = level.wait + level.relay + level.commit_wait
-        parts = level.visit / 1e3, (level.reduce + level.commit) / 1e3, waits / 1e3
-        sent = mask_bytes, 4 * level.arrived
-        records.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
-    # Deeper levels than the GPU logs.
-    for way in found.directions[len(records) :]:
-        records.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, mask_bytes, 0))
-    # Labels themselves come with the result.
-    return RankLabels(numpy.empty(0, numpy.int32), None, found.milliseconds, 0, tuple(records))

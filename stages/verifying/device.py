@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
 from gravel.kernels.placement.device_copies import where_it_is
-from gravel.stages.traversal.names import OF_ALL_VERTICES
+from gravel.stages.traversal.parameters import OF_ALL_VERTICES
 from gravel.stages.verifying.checks import verified_components, verified_searches
 from gravel.stages.verifying.need import Checked, too_large
 

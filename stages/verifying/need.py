@@ -105,9 +105,7 @@ def estimate(
 def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machine: Machine) -> Need:
     outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
     if graph.kind == "DistributedGraph":
-        from gravel.stages.traversal.rank_buffers import verifying
-
-        return verifying(graph, traversal, outputs)
+        return _ranks_need(graph, traversal, outputs)
     checked = _checked(graph, traversal)
     if machine.backend != "cuda":
         return Need(checked.host_bytes, 0, outputs)
@@ -120,6 +118,27 @@ def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machin
     if parameters.on == "cuda":
         return Need(checked.host_bytes, 0, outputs, refusal=f"{why}; leave `on` out to verify on the CPU")
     return Need(checked.host_bytes, 0, outputs, note=f"on the CPU: {why}")
+
+
+def _ranks_need(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -> Need:
+    """State what ranks take that check labels; nothing where they have checked them before."""
+    from gravel.stages import distribute
+    from gravel.stages.traversal.buffers import width_of
+    from gravel.stages.traversal.rank_memory import LEVEL_BYTES
+
+    if traversal.bytes == 0:
+        return Need(distribute.COMPILED, 0, outputs)
+    n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
+    if traversal.searches == 0:
+        # Every rank reads all labels, some at a time, and keeps its own with what it compares them to.
+        width = width_of(n)
+        checking = p * (width + 2) * n + 6 * width * n
+    else:
+        labels = 3 * (traversal.bytes // traversal.searches)
+        checking = p * (LEVEL_BYTES + 2) * n + labels
+    compiled = distribute.COMPILED
+    host = compiled + distribute.host_bytes(n, m, p) + checking
+    return Need(host, 0, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 
 def too_large(checked: Checked, room: int) -> str:

@@ -30,7 +30,7 @@ from gravel.kernels.placement.device_copies import on_device
 from gravel.pipeline.core.hardware import find_devices
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.traversal.opening import draw_sources
+from gravel.stages.traversal.preparation import draw_sources
 from tests.benchmarks.many_sources import check
 
 WORKFLOW = """

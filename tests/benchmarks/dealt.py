@@ -22,7 +22,7 @@ from gravel.stages.sections.rates import harmonic_mean, rates
 from gravel.stages.sections.scaling import busy
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.parameters import TraverseParameters
-from gravel.stages.traversal.spreading import LABELS_RATE, plan_spreading, predicted_seconds
+from gravel.stages.traversal.worker_count import LABELS_RATE, plan_spreading, predicted_seconds
 
 WORKFLOW = """
 workflow: dealt

@@ -18,7 +18,7 @@ from gravel.kernels.partition.cuda.compact_ids import (
     every_id,
     locals_of,
 )
-from gravel.stages.traversal import rank_buffers
+from gravel.stages.traversal import rank_memory
 from tests.kernels.cuda_case import fast_csr
 from tests.trees import check_tree
 from tests.zoo import ZooGraph
@@ -146,6 +146,6 @@ def test_a_rank_takes_no_more_than_is_stated(
         subgraphs = sum(
             sum(array.nbytes for array in part.subgraph(name)) for name in ("nn", "nd", "dn", "dd")
         )
-        monkeypatch.setattr(rank_buffers, "DELEGATE_SHARE", len(whole.delegates) / n)
+        monkeypatch.setattr(rank_memory, "DELEGATE_SHARE", len(whole.delegates) / n)
         normal = ranks * len(part.nn.column_indices)
-        assert memory.nbytes <= subgraphs + total(rank_buffers.searching_rank(n, normal, ranks))
+        assert memory.nbytes <= subgraphs + total(rank_memory.searching_rank(n, normal, ranks))

@@ -14,15 +14,14 @@ from gravel.stages.artifacts import Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
 from gravel.stages.compressing import memory, writing
 from gravel.stages.compressing import on_device as writing_on_device
-from gravel.stages.compressing.decoding import decompress
-from gravel.stages.compressing.writing import row_ranges
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.ranks.partition import read_encoded_ranks
+from gravel.stages.rows.decoding import decompress
+from gravel.stages.rows.encoded import columns_as_stored, read_rows
+from gravel.stages.rows.ranges import row_ranges
 from gravel.stages.stage import Extent
-from gravel.stages.traversal.encoded import read_rows
-from gravel.stages.traversal.graph import columns_as_stored
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
 from tests.kernels.cuda_case import rmat

@@ -38,7 +38,7 @@ def edges_of_the_cpu(on_cpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("gravel.kernels.generate.generate", generate)
     monkeypatch.setattr("gravel.kernels.csr.build", build)
-    monkeypatch.setattr("gravel.stages.traversal.bfs.machine_name", lambda *_: "an emulated GPU")
+    monkeypatch.setattr("gravel.stages.traversal.search.machine_name", lambda *_: "an emulated GPU")
 
 
 def run(backend: str, **parameters: Any) -> tuple[Measurement, Verification]:

@@ -29,8 +29,7 @@ WAYS = [
 
 @pytest.fixture(autouse=True)
 def emulated(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for algorithm in ("bfs", "components"):
-        monkeypatch.setattr(f"gravel.stages.traversal.{algorithm}.machine_name", lambda *_: "emulated")
+    monkeypatch.setattr("gravel.stages.traversal.search.machine_name", lambda *_: "emulated")
 
 
 @pytest.mark.parametrize("placement", ["device", "pinned"])

@@ -13,9 +13,9 @@ from gravel.stages.artifacts import Graph
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Machine
-from gravel.stages.traversal.need import estimate
+from gravel.stages.traversal.buffers import extent_of
+from gravel.stages.traversal.memory import estimate
 from gravel.stages.traversal.parameters import TraverseParameters
-from gravel.stages.traversal.placing import extent_of
 from gravel.stages.traverse import STAGE
 from tests.emulation import grid_kernels
 from tests.kernels.sssp.test_by_weight import skewed
@@ -28,7 +28,7 @@ SOURCES = {"vertices": [0, 7, 1]}
 
 @pytest.fixture(autouse=True)
 def emulated(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.traversal.sssp.machine_name", lambda *_: "an emulated GPU")
+    monkeypatch.setattr("gravel.stages.traversal.search.machine_name", lambda *_: "an emulated GPU")
 
 
 def pinned_by(monkeypatch: pytest.MonkeyPatch, pin: Any) -> None:

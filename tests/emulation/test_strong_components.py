@@ -22,7 +22,7 @@ from tests.kernels.strong_components.test_strong_components import (
     random_graphs,
     turned,
 )
-from tests.stages.traversal.test_strong import graph_of, labels
+from tests.stages.traversal.test_implementations import graph_of, labels
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
@@ -75,7 +75,7 @@ def test_blocks_that_do_not_exist(block: int) -> None:
 @pytest.mark.parametrize("direction", ["as_given", "both"])
 @pytest.mark.parametrize("order", [None, "random"])
 def test_the_stage_finds_them_on_a_gpu(monkeypatch: pytest.MonkeyPatch, order: Any, direction: str) -> None:
-    monkeypatch.setattr("gravel.stages.traversal.components.machine_name", lambda *_: "an emulated GPU")
+    monkeypatch.setattr("gravel.stages.traversal.search.machine_name", lambda *_: "an emulated GPU")
     graph = given = graph_of(direction)
     if order:
         given = REORDER.run(PlainContext(), REORDER.parameters.model_validate({"method": order}), input=graph)

@@ -19,12 +19,12 @@ from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
 from gravel.stages.compressing import on_device  # noqa: F401 (before what it imports is replaced)
 from gravel.stages.compressing import writing as module
-from gravel.stages.compressing.decoding import decompress
-from gravel.stages.compressing.writing import row_ranges
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ingest import read_edges
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.rows.decoding import decompress
+from gravel.stages.rows.ranges import row_ranges
 from gravel.stages.stage import Extent, Machine
 from tests.kernels.cuda_case import rmat
 from tests.stages.preparing_case import Refusing, packed_on_cpu, placed, same_bytes

@@ -83,7 +83,7 @@ def test_keys_have_a_neighbour_and_do_not_repeat(made: Any) -> None:
 
 
 def test_keys_are_drawn_uniformly() -> None:
-    from gravel.stages.traversal.opening import draw_sources
+    from gravel.stages.traversal.preparation import draw_sources
 
     # Vertices 1, 2, 4 and 5 of six have arcs, by very different numbers.
     offsets = numpy.array([0, 0, 1, 100, 100, 102, 105])

@@ -15,7 +15,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.pairs import HOST_BYTES
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal.placing import extent_of
+from gravel.stages.traversal.buffers import extent_of
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 30)
 

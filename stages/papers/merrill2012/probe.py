@@ -15,8 +15,7 @@ from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.buffers import COMPILED
-from gravel.stages.traversal.names import checked_strategy, strategy_names
-from gravel.stages.traversal.parameters import RandomSources
+from gravel.stages.traversal.parameters import RandomSources, checked_strategy, strategy_names
 from gravel.stages.traversal.strategy import without_cpu_code
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class ProbeParameters(Parameters):
         return self.methods or (("label",) if self.measure == "gather_and_lookup" else METHODS[self.measure])
 
 
-COMPILED_SEARCH = COMPILED["bfs", False]
+COMPILED_SEARCH = COMPILED["bfs", "columns"]
 
 COMPILED_PROBES = 12 << 20
 """Measured: what Numba takes to compile the twins beside a search."""
@@ -93,7 +92,8 @@ def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Pro
     the one that uses only bits. Raises `VerificationFailed` otherwise.
     """
     from gravel.kernels.threads import set_threads
-    from gravel.stages.traversal.opening import draw_sources, read_graph
+    from gravel.stages.traversal.preparation import draw_sources
+    from gravel.stages.traversal.search import read_graph
 
     set_threads(context.machine.threads)
     graph = read_graph(input, context.machine)
@@ -162,7 +162,7 @@ def probe_all(
     from gravel.kernels.probes import prepare
     from gravel.kernels.probes.levels import levels_of
     from gravel.stages.artifacts import Probe
-    from gravel.stages.traversal.strategy import machine_name
+    from gravel.stages.traversal.records import machine_name
 
     parts = parts_of(parameters)
     notes = [*graph.notes, *([ON_CPU] if graph.backend == "cpu" and parts else [])]

@@ -180,7 +180,7 @@ def _connected(rank_group: RankContext, task: LinksTask, name: str) -> tuple[Lin
 def measure_links(context: Context, parameters: LinksParameters) -> Links:
     """Make the artifact from what the ranks of a rank group found."""
     from gravel.stages.artifacts import Links
-    from gravel.stages.traversal.strategy import machine_name
+    from gravel.stages.traversal.records import machine_name
 
     backend = context.machine.backend
     answers: list[LinksAnswer] = context.rank_group(

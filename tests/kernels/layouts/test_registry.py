@@ -20,8 +20,8 @@ from gravel.kernels.partition import SearchOptions, partition
 from gravel.kernels.strategy import ENCODED, Strategy, strategies_in
 from gravel.stages.advice import OrderAdviceParameters
 from gravel.stages.compress import CompressParameters
-from gravel.stages.compressing.decoding import decompress
 from gravel.stages.context import PlainContext
+from gravel.stages.rows.decoding import decompress
 from gravel.stages.stage import Machine
 from gravel.stages.verify import STAGE as VERIFY
 from gravel.stages.verify import VerifyParameters

@@ -8,9 +8,8 @@ from gravel.kernels.partition import SearchOptions
 from gravel.kernels.partition.options import BARRIER_SECONDS, MOST_BARRIER_SECONDS, given_up
 from gravel.kernels.striped.options import StripedOptions
 from gravel.stages.errors import StageError
-from gravel.stages.traversal.faults import tuning_faults
 from gravel.stages.traversal.parameters import TraverseParameters
-from gravel.stages.traversal.strategy import barrier_limit, refusals
+from gravel.stages.traversal.strategy import barrier_limit, refusals, tuning_faults
 
 
 @pytest.mark.parametrize("options", [SearchOptions, StripedOptions])

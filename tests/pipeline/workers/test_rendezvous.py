@@ -18,7 +18,7 @@ from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.ranks.components import find_as_rank
 from gravel.stages.ranks.rank import search_as_rank
-from gravel.stages.traversal.spread import search_share
+from gravel.stages.traversal.workers import search_share
 from gravel.stages.traverse import STAGE, traverse
 from tests.pipeline.workers.test_local_cluster import children
 

@@ -26,7 +26,7 @@ from gravel.stages.measuring.spreading import MAX_WORKERS
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.stage import Extent, Machine
 from tests.stages.ranks.test_searches import GangContext, graph_of
-from tests.stages.traversal.test_spread import ordered
+from tests.stages.traversal.test_workers import ordered
 
 MEASURES: dict[str, dict[str, Any]] = {
     "closeness": {},

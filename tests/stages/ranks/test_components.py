@@ -8,7 +8,7 @@ import pytest
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
-from gravel.stages.traversal.components import RUNS
+from gravel.stages.traversal.implementations import RUNS
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from tests.stages.ranks.test_searches import GangContext, graph_of, split

@@ -23,7 +23,7 @@ from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import symmetrize
 from gravel.stages.symmetrize_parameters import SymmetrizeParameters
-from gravel.stages.traversal.components import RUNS
+from gravel.stages.traversal.implementations import RUNS
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import traverse

@@ -85,7 +85,7 @@ def measure(
 
 def host_bytes(need: Any, case: Case) -> int:
     """Return the host bytes of a stage with all its ranks, which are threads of one process here."""
-    from gravel.stages.traversal.need import COMPILED_RANKS
+    from gravel.stages.traversal.rank_memory import COMPILED_RANKS
 
     return int(need.host_bytes + max(0, case.reserved - 1) * (need.each_host_bytes - COMPILED_RANKS))
 

@@ -9,9 +9,9 @@ from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal.need import estimate
+from gravel.stages.traversal.buffers import extent_of
+from gravel.stages.traversal.memory import estimate
 from gravel.stages.traversal.parameters import TraverseParameters
-from gravel.stages.traversal.placing import extent_of
 from gravel.stages.traverse import traverse
 from tests.stages.traverse_case import as_graph
 

@@ -18,7 +18,7 @@ from gravel.kernels.bfs import bfs
 from gravel.kernels.components import components
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.artifacts import Traversal
-from tests.stages.traversal.test_need import rmat_of
+from tests.stages.traversal.test_memory import rmat_of
 
 CHILD = """
 import json, sys

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.arrays import on_host
+from gravel.kernels.arrays import backend_of, on_host
+from gravel.kernels.layouts.layout import encoded_rows, pad
 from gravel.stages.artifacts import CompressedGraph, Graph, Partition
-from gravel.stages.compressing.writing import ARCS_AT_ONCE
+from gravel.stages.errors import StageError
+from gravel.stages.rows.encoded import DAMAGED, encoded_ranks
+from gravel.stages.rows.ranges import ARCS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
+    from gravel.kernels.layouts.layout import EncodedRows
     from gravel.stages.context import Context
 
 
@@ -51,8 +55,6 @@ def smallest_dtype(weights: Any) -> numpy.dtype[Any]:
 
 def unpacked_weights(weights: Any | None) -> Any | None:
     """Return packed weights as a graph has them: uint32, int32 or float32, where they lie."""
-    from gravel.kernels.arrays import backend_of
-
     if weights is None:
         return None
     whole = weights if backend_of(weights) == "cuda" else on_host(weights)
@@ -90,34 +92,18 @@ def decompress(compressed: CompressedGraph, *, backend: str = "cpu") -> Graph | 
     with the compressed graph.
 
     """
-    from gravel.stages.errors import StageError
-
     try:
         if compressed.subgraphs is not None:
             return _decompress_partition(compressed)
         return _decompress_graph(compressed, backend)
     except ValueError as error:
-        raise StageError(str(error), hint="the compressed graph is damaged; compress it again") from None
-
-
-def _decode(codec: str, byte_offsets: Any, stream: Any, arcs: int, dtype: Any, bound: int) -> tuple[Any, Any]:
-    if codec == "csr":
-        if len(stream) != arcs * dtype.itemsize or int(byte_offsets[-1]) != len(stream):
-            raise ValueError(f"the stream has {len(stream)} bytes; {arcs} columns of {dtype} were expected")
-        return byte_offsets // dtype.itemsize, stream.view(dtype)
-    from gravel.kernels.layouts import EncodedRows, decode
-    from gravel.kernels.layouts.layout import pad
-
-    if len(byte_offsets) == 0 or int(byte_offsets[-1]) != len(stream):
-        raise ValueError(f"byte_offsets must ascend from 0 to {len(stream)}, the number of bytes")
-    arrays = {"byte_offsets": byte_offsets, "stream": pad(stream)}
-    return decode(EncodedRows(codec, len(byte_offsets) - 1, arcs, dtype, arrays), bound=bound)
+        raise StageError(str(error), hint=DAMAGED) from None
 
 
 def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
     from gravel.kernels.arrays import index_dtype
 
-    n = compressed.vertex_count
+    n, m = compressed.vertex_count, compressed.arc_count
     byte_offsets, stream = compressed.byte_offsets, compressed.stream
     if backend == "cuda":
         from gravel.kernels.placement.device_copies import part_on_device
@@ -125,14 +111,19 @@ def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
         byte_offsets, stream = (part_on_device(each, 0, len(each)) for each in (byte_offsets, stream))
     else:
         byte_offsets, stream = on_host(byte_offsets), on_host(stream)
-    row_offsets, columns = _decode(
-        compressed.codec, byte_offsets, stream, compressed.arc_count, index_dtype(n), n
+    if compressed.codec != "csr":
+        if len(byte_offsets) == 0 or int(byte_offsets[-1]) != len(stream):
+            raise ValueError(f"byte_offsets must ascend from 0 to {len(stream)}, the number of bytes")
+        stream = pad(stream)
+    rows = len(byte_offsets) - 1
+    row_offsets, columns = decoded(
+        encoded_rows(compressed.codec, byte_offsets, stream, rows, m, index_dtype(n)), n
     )
     return Graph(
         row_offsets=row_offsets,
         column_indices=columns,
         vertex_count=n,
-        arc_count=compressed.arc_count,
+        arc_count=m,
         symmetric=compressed.symmetric,
         sorted=compressed.sorted,
         deduplicated=compressed.deduplicated,
@@ -141,40 +132,37 @@ def _decompress_graph(compressed: CompressedGraph, backend: str) -> Graph:
     )
 
 
+def decoded(rows: EncodedRows, bound: int) -> tuple[Any, Any]:
+    """Return row offsets and columns below `bound`, where the rows are; raises ValueError for other bytes."""
+    if rows.layout == "csr":
+        return rows.arrays["row_offsets"], rows.arrays["column_indices"]
+    from gravel.kernels.layouts import decode
+
+    return decode(rows, bound=bound)
+
+
 def _decompress_partition(compressed: CompressedGraph) -> Partition:
     import numpy
 
-    from gravel.kernels.arrays import index_dtype
-    from gravel.kernels.partition.layout import Subgraph, column_bound, make_rank, to_arrays
+    from gravel.kernels.partition.layout import Subgraph, make_rank, to_arrays
 
     if compressed.ranks is None or compressed.threshold is None or compressed.delegates is None:
         raise ValueError("the compressed partition lacks its ranks, its threshold or its delegates")
-    n, p = compressed.vertex_count, compressed.ranks
-    local_ids = numpy.dtype(numpy.uint32)
     arrays: dict[str, NDArray[Any]] = {}
-    made: dict[str, Subgraph] = {}
-    row = 0
-    for record in compressed.subgraphs:
-        rank, name, rows, arcs = (record[key] for key in ("rank", "name", "rows", "arcs"))
-        byte_offsets = on_host(compressed.byte_offsets[row : row + rows + 1])
-        stream = on_host(compressed.stream[int(byte_offsets[0]) : int(byte_offsets[-1])])
-        bound = column_bound(name, rank, n, p, len(compressed.delegates))
-        dtype = index_dtype(n) if name == "nn" else local_ids
-        offsets, columns = _decode(
-            compressed.codec, byte_offsets - byte_offsets[0], stream, arcs, dtype, bound
-        )
-        made[name] = Subgraph(offsets.astype(numpy.uint32) if arcs < 1 << 32 else offsets, columns)
-        if len(made) == 4:
-            arrays |= to_arrays(make_rank(rank, made))
-            made = {}
-        row += rows
+    for rank in encoded_ranks(compressed):
+        made: dict[str, Subgraph] = {}
+        for name, rows, bound in rank.rows():
+            offsets, columns = decoded(rows, bound)
+            narrow = rows.arc_count < 1 << 32
+            made[name] = Subgraph(offsets.astype(numpy.uint32) if narrow else offsets, columns)
+        arrays |= to_arrays(make_rank(rank.rank, made))
     return Partition(
         arrays=arrays,
         delegates=compressed.delegates,
         permutation=compressed.permutation,
-        ranks=p,
+        ranks=compressed.ranks,
         threshold=compressed.threshold,
-        vertex_count=n,
+        vertex_count=compressed.vertex_count,
         arc_count=compressed.arc_count,
         symmetric=compressed.symmetric,
         deduplicated=compressed.deduplicated,

@@ -1,11 +1,51 @@
-"""Rows that are worked on by a GPU, fewer at a time where it has less memory free than was stated."""
+"""Ranges of rows: read on the host, or brought to a GPU, smaller ones where its memory is short."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gravel.kernels.arrays import on_host
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from gravel.stages.artifact import Array
 
 Result = TypeVar("Result")
+
+ROWS_AT_ONCE = 1 << 20
+ARCS_AT_ONCE = 1 << 23
+"""A range of rows holds about 100 MB of working memory: large enough to keep threads and a GPU busy."""
+
+
+def row_ranges(
+    row_offsets: Array, *, rows: int = ROWS_AT_ONCE, arcs: int = ARCS_AT_ONCE
+) -> Iterator[tuple[int, NDArray[numpy.int64]]]:
+    """Yield (first row, its offsets and one more) for ranges of at most `rows` rows.
+
+    A range holds at most `arcs` arcs, or one row that is longer. Only a range's offsets are read.
+    """
+    import numpy
+
+    count = len(row_offsets) - 1
+    first = 0
+    while first < count:
+        part = on_host(row_offsets[first : min(first + rows, count) + 1])
+        offsets = part.astype(numpy.int64, copy=False)
+        fitting = int(numpy.searchsorted(offsets, offsets[0] + arcs, side="right")) - 1
+        taken = min(max(fitting, 1), len(offsets) - 1)
+        yield first, offsets[: taken + 1]
+        first += taken
+
+
+def range_on_device(row_offsets: Array, columns: Array, first: int, last: int) -> tuple[Any, Any]:
+    """Return the offsets, of all arcs, and the columns of rows `first` to `last` - 1 on the device."""
+    from gravel.kernels.placement.device_copies import part_on_device
+
+    offsets = part_on_device(row_offsets, first, last + 1)
+    return offsets, part_on_device(columns, int(offsets[0]), int(offsets[-1]))
 
 
 def refusal(what: str, needed: int, free: int) -> str:

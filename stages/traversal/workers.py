@@ -12,8 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.rank_group import worker_name
-from gravel.stages.traversal.labels import LabelRows
-from gravel.stages.traversal.rank_buffers import LABEL_BYTES
+from gravel.stages.traversal.buffers import extent_of
+from gravel.stages.traversal.labels import LabelRows, SearchLabels
+from gravel.stages.traversal.memory import LABEL_BYTES, spreading_of
+from gravel.stages.traversal.preparation import sources_of
+from gravel.stages.traversal.search import (
+    depth_notes,
+    described_search,
+    labelled,
+    open_graph,
+    prepare_search,
+    timed,
+)
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import Search
@@ -33,8 +43,6 @@ def workers_for(
     Raises `StageError` where workers are asked for and the graph is partitioned.
     """
     from gravel.kernels.placement import DoesNotFit
-    from gravel.stages.traversal.need import spreading_of
-    from gravel.stages.traversal.placing import extent_of
 
     extent = extent_of(stored)
     if extent.normal_arcs is not None:
@@ -104,8 +112,6 @@ def search_share(rank_group: RankContext, task: ShareTask) -> Ready | Share | No
 def _make_ready(rank_group: RankContext, task: ShareTask) -> Ready:
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import PlainContext
-    from gravel.stages.traversal.bfs import described_search, prepare_search
-    from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.turning import turned_on_host
 
     started = time.perf_counter()
@@ -119,7 +125,7 @@ def _make_ready(rank_group: RankContext, task: ShareTask) -> Ready:
     prepare_search(context, graph, parameters)
     search, notes = prepare_search(context, graph, parameters)
     if len(sources):
-        search.run(_numbered(graph, sources[:1])[0])
+        search.run(graph.starts(sources[:1])[0])
     RESIDENT[task.token, rank_group.rank] = graph, search
     return Ready(
         tuple(sources.tolist()),
@@ -131,31 +137,20 @@ def _make_ready(rank_group: RankContext, task: ShareTask) -> Ready:
     )
 
 
-def _numbered(graph: SearchedGraph, sources: Any) -> list[int]:
-    import numpy
-
-    permutation = graph.permutation
-    chosen = numpy.asarray(sources, numpy.int64)
-    starts: list[int] = (chosen if permutation is None else permutation[chosen].astype(numpy.int64)).tolist()
-    return starts
-
-
 def _search(rank_group: RankContext, task: ShareTask, graph: SearchedGraph, search: Search) -> Share:
     from gravel.kernels.threads import set_threads
     from gravel.stages.context import PlainContext
-    from gravel.stages.traversal.bfs import timed
-    from gravel.stages.traversal.labels import LabelWriter
 
     sources = list(task.sources or ())
     set_threads(min(task.machine.threads, task.parameters.threads or task.machine.threads))
     context = PlainContext(task.machine)
-    writer = LabelWriter(context, graph, task.parameters.output, len(sources))
+    labels = SearchLabels(context, graph, task.parameters, len(sources))
     # All workers search at the same time, so that what they share slows all of them down, or none.
     rank_group.barrier()
-    starts = _numbered(graph, sources)
-    records = timed(context, graph, search, writer, sources, starts, warm=False) if sources else []
-    labels = writer.close() if sources else (None, None)
-    return Share([{**record, "worker": rank_group.rank} for record in records], *labels)
+    if not sources:
+        return Share([], None, None)
+    records = timed(context, graph, search, labels, sources, graph.starts(sources), warm_ups=0)
+    return Share([{**record, "worker": rank_group.rank} for record in records], **labels.close()[0])
 
 
 def search_spread(
@@ -166,7 +161,6 @@ def search_spread(
     A search's time is what it took on its worker. Raises `StageError` as a search on one worker does.
     """
     from gravel.stages.artifacts import Measurement
-    from gravel.stages.traversal.bfs import depth_notes, labelled
 
     token = uuid.uuid4().hex
 
@@ -198,7 +192,9 @@ def search_spread(
         searches=records,
         notes=[*first.notes, *depth_notes(parameters), workers_note(ready, why)],
     )
-    return labelled(parameters, first.sources, labels.close(), first.vertex_count), measurement
+    distance, predecessor = labels.close()
+    found = {"distance": distance, "predecessor": predecessor}
+    return labelled(parameters, first.sources, found, first.vertex_count), measurement
 
 
 def _slowest(ready: list[Ready]) -> float:

@@ -1,6 +1,7 @@
-"""traverse, algorithm strong_components: SciPy's labels in every order, verified, and what is refused."""
+"""The table of implementations, and strongly connected components by all of theirs."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pkgutil import resolve_name
 
 import numpy
 import pytest
@@ -16,6 +17,7 @@ from gravel.stages.reorder import STAGE as REORDER
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import symmetrize
 from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.traversal.implementations import IMPLEMENTATIONS
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE, traverse
 from gravel.stages.verify import STAGE as VERIFY
@@ -148,3 +150,16 @@ def test_memory_is_stated_for_both_rows_where_there_are_both():
         assert not checking.device_bytes
         assert "on the CPU" in checking.note
     assert "verification needs" in VERIFY.estimate(VerifyParameters(on="cuda"), given, little).refusal
+
+
+@pytest.mark.parametrize("place", IMPLEMENTATIONS, ids=" ".join)
+def test_each_function_of_the_table_is_there(place):
+    named = {name: value for name, value in asdict(IMPLEMENTATIONS[place]).items() if isinstance(value, str)}
+    assert {"entry", "need"} <= {name for name, value in named.items() if value}
+    for value in filter(None, named.values()):
+        assert callable(resolve_name(value))
+
+
+def test_each_algorithm_searches_columns():
+    algorithms = set(TraverseParameters.model_fields["algorithm"].annotation.__args__)
+    assert {algorithm for form, algorithm in IMPLEMENTATIONS if form == "columns"} == algorithms

@@ -14,9 +14,9 @@ from gravel.stages.errors import StageError
 from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.sections.scaling import worker_sections
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal import spread
+from gravel.stages.traversal import workers
 from gravel.stages.traversal.parameters import TraverseParameters
-from gravel.stages.traversal.spreading import plan_spreading
+from gravel.stages.traversal.worker_count import plan_spreading
 from gravel.stages.traverse import STAGE, traverse
 from tests.stages.ranks.test_searches import GangContext, graph_of, split
 
@@ -40,7 +40,7 @@ def ordered() -> Ordering:
 @pytest.mark.parametrize("output", ["both", "predecessor"])
 def test_workers_find_what_one_does(stored: Graph, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Labels of few searches fit, so that workers are called several times.
-    monkeypatch.setattr(spread, "LABEL_BYTES", 3 * 12 * stored.vertex_count)
+    monkeypatch.setattr(workers, "LABEL_BYTES", 3 * 12 * stored.vertex_count)
     wanted, alone = traverse(PlainContext(), asked(output=output), input=stored)
     context = GangContext(3)
     found, measured = traverse(context, asked(output=output, sources_over="workers"), input=stored)
@@ -51,7 +51,7 @@ def test_workers_find_what_one_does(stored: Graph, output: str, monkeypatch: pyt
     assert untimed(measured.searches) == untimed(alone.searches)
     assert [one["worker"] for one in measured.searches] == [0, 1, 2, 0, 1, 2, 0]
     assert context.calls == [3] * 5  # to begin, three times to search, to let go
-    assert not spread.RESIDENT
+    assert not workers.RESIDENT
     for name in ("strategy", "reason", "backend", "graph"):
         assert getattr(measured, name) == getattr(alone, name)
     assert measured.asked == {**alone.asked, "sources_over": "workers", "workers": 3}

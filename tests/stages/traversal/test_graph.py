@@ -12,7 +12,7 @@ from gravel.pipeline.core.memory import Capacity, refuse_what_cannot_fit
 from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal.need import placing_of, plan_for
+from gravel.stages.traversal.memory import placing_of, plan_for
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
 from tests.stages.traversal.placement_case import (

@@ -8,8 +8,8 @@ from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.rows.encoded import edge_ends_of, read_rows, row_offsets_of
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal.encoded import edge_ends_of, read_rows, row_offsets_of
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
 from tests.stages.traverse_case import BACKENDS, GRAPHS, as_graph, check_tree, plain, renumbered, run
@@ -84,9 +84,7 @@ def test_counts_come_from_parts_of_the_rows(monkeypatch):
         numpy.testing.assert_array_equal(row_offsets_of(rows), offsets)
         expected = edge_ends(offsets, columns)
         numpy.testing.assert_array_equal(edge_ends_of(rows), expected)
-        monkeypatch.setattr(
-            "gravel.stages.compressing.writing.row_ranges.__kwdefaults__", {"rows": 7, "arcs": 50}
-        )
+        monkeypatch.setattr("gravel.stages.rows.ranges.row_ranges.__kwdefaults__", {"rows": 7, "arcs": 50})
         numpy.testing.assert_array_equal(edge_ends_of(rows), expected)
         monkeypatch.undo()
 

@@ -11,12 +11,12 @@ from scipy.sparse.csgraph import dijkstra
 from gravel.pipeline.store.layout import split
 from gravel.stages import compress, partition, paths, reorder, symmetrize, traverse, verify
 from gravel.stages.artifacts import EdgeList, Traversal
-from gravel.stages.compressing import decoding as packing
-from gravel.stages.compressing.decoding import decompress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.rows import decoding as packing
+from gravel.stages.rows.decoding import decompress
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.traversal.placing import extent_of
+from gravel.stages.traversal.buffers import extent_of
 from gravel.stages.weights import stored_weights
 
 MACHINE = Machine(backend="cpu", threads=2, host_memory=1 << 30)

@@ -1,0 +1,226 @@
+"""Memory that ranks take, of partitions and of distributed graphs; on GPUs by tables of kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gravel.kernels.bfs.buffers import NARROW, labels
+from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.partition import buffers
+from gravel.kernels.placement.plan import DoesNotFit
+from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.traversal.buffers import decoded_bytes, is_renumbered, label_bytes, search_count, width_of
+from gravel.stages.traversal.memory import LABEL_BYTES
+
+if TYPE_CHECKING:
+    from gravel.stages.traversal.parameters import TraverseParameters
+
+
+COMPILED_RANKS, COMPILED_ROW_RANKS = 74 << 20, 84 << 20
+"""Measured: what Numba takes to compile the kernels of a partition, or those with the decoder of a layout,
+and to be there at all (48 MiB where they are in the cache on disk)."""
+
+OFFSETS_BYTES, RANK_BYTES = 20, 28
+"""Per vertex of a partition: row offsets of the whole graph as they are counted; labels of a rank before they
+are joined, and its queue."""
+
+NORMAL_SEARCH_BYTES = 16
+"""Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends,
+and those that are left of them when each end counts once; measured at 8 to 12."""
+
+STRIPED_BYTES_PER_ARC = 16
+"""Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""
+
+NORMAL_LABEL_BYTES = 20
+"""Of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the first
+round a label with its place; measured at 8 to 16."""
+
+LOOK_UP_BYTES_PER_ARC = 56
+"""The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
+
+DELEGATE_SHARE = 1 / 16
+"""Of the vertices at most, where the threshold is chosen by `partition`."""
+
+SEARCH_BYTES_PER_ARC = 60
+"""Of a level on the CPU, as it arrives and is sorted."""
+
+LEVEL_BYTES = 4
+"""Of each vertex of the graph on every rank that checks."""
+
+OFFSET_BYTES = 16
+"""Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
+
+LABEL_BYTES_PER_ARC = 44
+"""Of the first round of components on the CPU, as it arrives and is sorted."""
+
+LABEL_BYTES_PER_VERTEX = 64
+"""Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
+
+
+def searching_rank(
+    vertices: int, normal_arcs: int, ranks: int, *, relays: bool = False, arrivals: bool = False
+) -> Table:
+    """Return the table of each of `ranks` GPUs beside subgraphs; `normal_arcs` are of the whole graph.
+
+    It is more if vertices go by way of mates (`relays`) or are asked for (`arrivals`, by NCCL).
+    """
+    own, normal = -(-vertices // ranks), -(-normal_arcs // ranks)
+    delegates, vertex = int(DELEGATE_SHARE * vertices), vertex_type(vertices)
+    size = buffers.Size(
+        ranks,
+        own,
+        own,
+        delegates,
+        -(-own // 32),
+        normal,
+        buffers.ANY,
+        vertex,
+        relayed=normal * relays,
+        dn=delegates,
+        dd=delegates,
+        fronts=True,
+    )
+    return (
+        *buffers.shared(size),
+        *buffers.search(size),
+        *buffers.row_tables(size, normal),
+        *buffers.joined(own, vertex),
+        Buffer("arrivals", "u4", (2, normal * arrivals)),
+    )
+
+
+def joining_rank(vertices: int, hooks: int, ranks: int) -> Table:
+    """Return the table of each of `ranks` GPUs that finds components; `hooks` are those of nn arcs."""
+    own, vertex = -(-vertices // ranks), vertex_type(vertices)
+    nodes = own + int(DELEGATE_SHARE * vertices)
+    return *buffers.components(nodes, nodes + hooks // ranks, vertex), Buffer("joined", vertex, nodes)
+
+
+def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Table:
+    """Return the table of each of `ranks` GPUs over stripes; without bitmask bins have room for all arcs."""
+    own, entries = -(-vertices // ranks), arcs // ranks
+    room = min(entries, vertices) if bitmask else entries
+    tree = 32 if vertices < NARROW else 33
+    return (
+        *labels(own, tree),
+        *buffers.stripe(ranks, own, vertices, room, tree=True, bitmask=bitmask, huge=0),
+        *buffers.joined(own, vertex_type(vertices)),
+    )
+
+
+def rank_device_bytes(graph: Extent, ranks: int, **ways: bool) -> int:
+    """State what each of `ranks` GPUs takes of a partition; `ways` are those of `searching_rank`."""
+    ranks = max(1, ranks)
+    return graph.bytes // ranks + total(searching_rank(graph.vertices, graph.normal_arcs or 0, ranks, **ways))
+
+
+def stripe_device_bytes(graph: Extent, ranks: int) -> int:
+    """State what each of `ranks` GPUs takes of stripes."""
+    ranks = max(1, ranks)
+    return graph.bytes // ranks + total(stripe(graph.vertices, graph.arcs, ranks))
+
+
+def component_bytes(graph: Extent, ranks: int) -> int:
+    """State what each of `ranks` GPUs takes of a partition: subgraphs, labels, and hooks along nn arcs."""
+    ranks, hooks = max(1, ranks), (graph.normal_arcs or 0) if graph.directed else 0
+    return graph.bytes // ranks + total(joining_rank(graph.vertices, hooks, ranks))
+
+
+def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Need:
+    """State what the ranks of a partition take, each on a worker of its own or all in one process."""
+    bfs, labels = parameters.algorithm == "bfs", label_bytes(parameters, graph.vertices) * graph.vertices
+    # Ranks on workers decode their part once more, and bring labels back several searches at a time.
+    # Components of a compressed one are found where it was decoded.
+    ranked = graph.kind == "Partition" or bfs
+    group_size = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
+    ranks = max(1, group_size)
+    brought = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
+    decoded = decoded_bytes(graph)
+    compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
+    searching = RANK_BYTES * graph.vertices + _carried(graph, bfs)
+    working = max(searching, group_size and (decoded + searching) // ranks + brought)
+    # Labels of a search on the host, and what maps them back.
+    after = 2 * labels
+    after += (8 + 2 * width_of(graph.vertices)) * graph.vertices + labels if is_renumbered(graph) else 0
+    host = compiled + decoded + OFFSETS_BYTES * graph.vertices + after + working
+    each = group_size and compiled + (decoded + searching + brought) // ranks
+    on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
+    need = Need(host, 0, (), gang=group_size, each_host_bytes=each)
+    if not on_gpus:
+        return replace(need, note=_why_ranks_on_cpu(parameters, graph, machine))
+    if bfs and not graph.striped:
+        return _over_gpus(parameters, graph, machine, need)
+    return replace(need, device_bytes=(stripe_device_bytes if bfs else component_bytes)(graph, group_size))
+
+
+def _why_ranks_on_cpu(parameters: TraverseParameters, graph: Extent, machine: Machine) -> str:
+    if machine.backend != "cuda":
+        return ""
+    if parameters.backend == "cpu":
+        return "on the CPU: `backend: cpu` asks for it"
+    if graph.striped and parameters.algorithm == "components":
+        return "on the CPU: components of stripes have no CUDA form"
+    return "on the CPU: ranks of a partition are; `backend: cuda` asks for GPUs"
+
+
+def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, need: Need) -> Need:
+    """Complete the need of ranks on GPUs by their columns, wherever those lie."""
+    from gravel.stages.ranks.placement import plan_ranks
+
+    gpus = max(1, need.gang)
+    relays = parameters.tuning.get("local_all_to_all") is True
+    arrivals = parameters.transport == "nccl"
+    whole = rank_device_bytes(graph, gpus, relays=relays, arrivals=arrivals)
+    columns = min(graph.bytes, width_of(graph.vertices) * graph.arcs) // gpus
+    try:
+        plan = plan_ranks(parameters, machine, base=whole - columns, columns=columns, gpus=gpus)
+    except DoesNotFit as error:
+        named = parameters.device_memory is not None or parameters.host_memory is not None
+        return replace(need, device_bytes=whole, refusal=f"{error}; {error.hint}" if named else "")
+    host = need.host_bytes + gpus * plan.host_bytes
+    return replace(need, host_bytes=host, device_bytes=plan.device_bytes)
+
+
+def _carried(graph: Extent, bfs: bool) -> int:
+    """Count what arcs between normal vertices carry."""
+    arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
+    if bfs:
+        return (STRIPED_BYTES_PER_ARC if graph.striped else NORMAL_SEARCH_BYTES) * arcs
+    return (NORMAL_LABEL_BYTES + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs
+
+
+def distributed_need(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Need:
+    """State what all ranks take on the host, and each on its GPU: to make the graph, or to search it."""
+    from gravel.stages import distribute
+
+    n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
+    width = width_of(n)
+    components = parameters.algorithm == "components"
+    rows = width * m + 12 * n + int(8 * DELEGATE_SHARE * n) * p
+    normal = m if graph.normal_arcs is None else graph.normal_arcs
+    labels = label_bytes(parameters, n) * n
+    # All labels of components come in one call.
+    back = 2 * labels if components else min(2 * LABEL_BYTES, 2 * labels * search_count(parameters))
+    back += labels
+    delegates = int(DELEGATE_SHARE * n)
+    # Levels of all vertices, or labels and then a forest, on every rank that checks.
+    known = width if components else LEVEL_BYTES
+    making, device = distribute.host_bytes(n, m, p), 0
+    compiled = distribute.COMPILED
+    if machine.backend == "cuda" and parameters.backend != "cpu":
+        if components:
+            device = (rows + (OFFSET_BYTES + 4 * width) * n) // p + total(joining_rank(n, 0, p)) + known * n
+        else:
+            arrivals = parameters.transport == "nccl"
+            device = rows // p + total(searching_rank(n, normal, p, arrivals=arrivals)) + known * n
+        device = max(device, distribute.device_bytes(n, m, p))
+        making = searching = 0
+    elif components:
+        searching = rows + LABEL_BYTES_PER_VERTEX * n + LABEL_BYTES_PER_ARC * normal
+        searching += p * (LABEL_BYTES_PER_VERTEX * delegates + (known + 2) * n)
+    else:
+        searching = rows + 40 * n + SEARCH_BYTES_PER_ARC * normal
+        searching += p * (known + 2) * n
+    host = compiled + max(making, searching) + back
+    return Need(host, device, (), gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
