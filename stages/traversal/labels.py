@@ -107,6 +107,10 @@ class Labels:
     ) -> None:
         self._context, self._graph, self._searches = context, graph, searches
 
+    def add(self, source: Any, result: Any) -> dict[str, Any]:
+        """Take what a search found; returns fields of its record."""
+        raise NotImplementedError
+
     def warm(self, result: Any) -> None:
         """Compile what mapping back takes the time of a search for."""
 

@@ -50,7 +50,8 @@ def search_graph(
     from gravel.stages.artifacts import Measurement
 
     implementation = IMPLEMENTATIONS[graph.form, parameters.algorithm]
-    named, starts = [None] * RUNS, [None] * RUNS
+    named: list[Any] = [None] * RUNS
+    starts: list[Any] = named
     if parameters.algorithm not in OF_ALL_VERTICES:
         named, starts = sources.tolist(), graph.starts(sources)
     if implementation.twice:

@@ -193,8 +193,8 @@ def search_spread(
         notes=[*first.notes, *depth_notes(parameters), workers_note(ready, why)],
     )
     distance, predecessor = labels.close()
-    found = {"distance": distance, "predecessor": predecessor}
-    return labelled(parameters, first.sources, found, first.vertex_count), measurement
+    together = {"distance": distance, "predecessor": predecessor}
+    return labelled(parameters, first.sources, together, first.vertex_count), measurement
 
 
 def _slowest(ready: list[Ready]) -> float:
