@@ -11,8 +11,7 @@ from pydantic import Field
 
 from gravel.stages.artifacts import Graph, VertexIds
 from gravel.stages.errors import StageError
-from gravel.stages.file_names import FileName
-from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Stage
+from gravel.stages.stage import Extent, FileInput, FileName, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context

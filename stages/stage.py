@@ -11,17 +11,28 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
-from gravel.stages.declared import PAPERS, modules
 from gravel.stages.sizes import Extent as Extent
 from gravel.stages.sizes import Machine as Machine
 from gravel.stages.sizes import Need as Need
+from gravel.stages.urls import visible
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Artifact
+
+
+PAPERS = "papers"
+"""The folder of what serves the reproduction of one paper alone; it may be absent."""
 
 
 class Parameters(BaseModel):
@@ -36,6 +47,20 @@ class Parameters(BaseModel):
 
         documented(cls)
         return super().model_json_schema(*arguments, **options)
+
+
+def _as_named(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return handler(value)
+    except ValidationError:
+        # Pydantic takes no text with surrogates.
+        if isinstance(value, str) and visible(value) != value:
+            return value
+        raise
+
+
+FileName = Annotated[str, WrapValidator(_as_named), PlainSerializer(visible, when_used="json-unless-none")]
+"""The path or URL of a file. A name that is not UTF-8 has surrogates for its bytes, in JSON escapes."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +182,40 @@ class Stage:
     def is_timed(self, parameters: Any) -> bool:
         """Return whether results depend on how fast the hardware is."""
         return self.measures or self.times(parameters)
+
+
+def has_papers() -> bool:
+    """Return whether the folder of papers is there."""
+    return bool(modules(PAPERS))
+
+
+def modules(room: str, *, deep: bool = True) -> list[str]:
+    """Name the modules of a folder of this package, sorted, those of its folders too if `deep`.
+
+    A folder that is not there has none.
+    """
+    try:
+        package = importlib.import_module(f"gravel.stages.{room}")
+    except ModuleNotFoundError as error:
+        if error.name != f"gravel.stages.{room}":
+            raise
+        return []
+    return sorted(_below(list(package.__path__), f"{package.__name__}.", deep))
+
+
+def _below(paths: Sequence[str], prefix: str, deep: bool) -> Iterator[str]:
+    for each in pkgutil.iter_modules(paths):
+        yield f"{prefix}{each.name}"
+        if each.ispkg and deep:
+            yield from _below([f"{path}/{each.name}" for path in paths], f"{prefix}{each.name}.", deep)
+
+
+def declared(room: str, name: str, *, deep: bool = True) -> Iterator[Any]:
+    """Import the modules of a folder and yield what each declares under a name; see `modules`."""
+    for module in modules(room, deep=deep):
+        value = getattr(importlib.import_module(module), name, None)
+        if value is not None:
+            yield value
 
 
 class OwnStages(Mapping[str, Stage]):

@@ -294,7 +294,7 @@ def _spooled(
     import numpy
 
     from gravel.kernels.csr.split import split
-    from gravel.stages.source_ranges import Spool, plan_ranges
+    from gravel.stages.edge_parts import Spool, plan_ranges
 
     bounds = plan_ranges(degrees, budget=budget, bytes_per_arc=bytes_per_arc, bytes_per_row=bytes_per_row)
     spool = Spool(context.scratch, len(bounds) - 1, edges.dtype)

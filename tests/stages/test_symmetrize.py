@@ -203,7 +203,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
     def full(self, *arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gravel.stages.source_ranges._File.write", full)
+    monkeypatch.setattr("gravel.stages.edge_parts._File.write", full)
     path = edge_list(*generate("path", vertices=1000), 1000)
     with pytest.raises(StageError, match="No space left on device"):
         run(path, context=context)
