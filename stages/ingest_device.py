@@ -34,7 +34,7 @@ _WIDE_DIGITS = 10
 
 def piece_bytes(memory: int, stored: int | None) -> int:
     """Return bytes of text in a piece, so that buffers take half of the host memory to work in at most."""
-    from gravel.stages.streams.pieces import RESERVE
+    from gravel.stages.streams.lines import RESERVE
 
     most = min(LARGEST_PIECE, memory // (2 * (HOST_BUFFERS + 1)) - RESERVE)
     return max(LEAST_PIECE, most if stored is None else min(most, stored))
@@ -42,7 +42,7 @@ def piece_bytes(memory: int, stored: int | None) -> int:
 
 def text_bytes(piece: int) -> int:
     """Return the bytes of the device that hold pieces of text, and counts of their lines."""
-    from gravel.stages.streams.pieces import buffer_bytes
+    from gravel.stages.streams.lines import buffer_bytes
 
     return DEVICE_TEXTS * buffer_bytes(piece) + buffer_bytes(piece) // 256
 
@@ -60,7 +60,7 @@ def device_text(context: Context, reader: Reader, stored: int | None, memory: in
     from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.text.upload_cuda import TextBuffers
     from gravel.stages.parsing.device import DeviceText
-    from gravel.stages.streams.pieces import buffer_bytes
+    from gravel.stages.streams.lines import buffer_bytes
 
     largest = piece = piece_bytes(memory, stored)
     while piece >= LEAST_PIECE:

@@ -7,19 +7,17 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gravel.stages.parsing.side_by_side import side_by_side
+from gravel.stages.parsing.problem import describe
 from gravel.stages.readers import Chunk, Reading
-from gravel.stages.streams import LineStream
-from gravel.stages.streams.pieces import Piece, Pieces, buffer_bytes
+from gravel.stages.streams.lines import NEWLINE, LineStream, Piece, Pieces, buffer_bytes
 from gravel.stages.streams.stream import UnplacedError
+from gravel.stages.threads import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ANY_ROWS = 1 << 62
 """Rows of a piece whose place among the rows of the file is not known yet."""
-
-_NEWLINE = 10
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def read_lists_on_host(
     apart = _Apart(grammar, count)
     with Pieces(lines, buffers, threads=1, any_length=True) as pieces:
         try:
-            for piece, parsed in side_by_side(pieces, apart, reading.threads):
+            for piece, parsed in in_order(lambda each: (each, apart(each)), pieces, reading.threads):
                 if parsed is not None and rows.take(parsed):
                     if len(parsed.chunk.source):
                         yield parsed.chunk
@@ -120,7 +118,7 @@ class _Apart:
         """Return the rows of a piece that begins and ends with one; None where there is a fault."""
         from gravel.kernels.text.lists import LINE, ROW, new_state
 
-        if piece.buffer[piece.end - 1] != _NEWLINE:
+        if piece.buffer[piece.end - 1] != NEWLINE:
             return None
         arrays, state = self._free.popleft(), new_state()
         text = piece.buffer[piece.first : piece.end]
@@ -192,8 +190,6 @@ class Rows:
 
 
 def _complain(lines: LineStream, piece: bytes, code: int, place: int, grammar: ListGrammar) -> None:
-    from gravel.stages.parsing.problem import describe
-
     message, hint = describe(code, piece, place, form=grammar.form, low=grammar.low, high=grammar.high)
     lines.fail(message, line=lines.line + 1, hint=hint)
 

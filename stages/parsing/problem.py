@@ -6,7 +6,25 @@ from gravel.kernels import text
 from gravel.stages.parsing.head import shown
 from gravel.stages.readers import LONGEST_ID
 
-_OF_TEXTS = {
+_FAULTS = {
+    text.NOT_INTEGER: ("found {field} where a whole number belongs; expected {form}", None),
+    text.NEGATIVE: ("found the negative id {field}; ids are whole numbers from {low} up", None),
+    text.TOO_LARGE: ("found the id {field}, which is too large; ids go up to {high}", None),
+    text.OUT_OF_RANGE: (
+        "found the id {field}; the header allows {low} to {high}",
+        "correct the id, or the number of vertices in the header",
+    ),
+    text.TOO_FEW: ("found {line}, which has too few columns; expected {form}", None),
+    text.TOO_MANY: ("found {line}, which has too many columns; expected {form}", None),
+    text.BAD_WEIGHT: (
+        "found {field} where a weight belongs; expected a decimal number",
+        "`weights: false` reads the edges alone",
+    ),
+    text.TOO_MANY_ROWS: (
+        "found {line} after the last vertex's line",
+        "correct the number of vertices in the header",
+    ),
+    text.MISSING_WEIGHT: ("found {line}, whose last neighbour has no weight; expected {form}", None),
     text.EMPTY_ID: ("found an empty id in {line}; expected {form}", "an id has at least one character"),
     text.ZERO_BYTE: ("found a zero byte in {line}; ids are texts in UTF-8 without one", None),
     text.LONG_ID: (
@@ -26,19 +44,15 @@ _OF_TEXTS = {
         "remove it, or put the id in quotes",
     ),
 }
-"""What may be wrong with ids that are texts, and what to do."""
+"""What was found and what was expected, and what to do."""
 
 _ENDS = b" \t\r\n\v\f"
 
 
 def field_at(block: bytes, place: int, delimiter: str = "") -> bytes:
     """Cut out the field that starts at a place; at most 64 bytes of it."""
-    piece = block[place : place + 64]
-    ends = _ENDS + delimiter.encode()
-    for position in range(len(piece)):
-        if piece[position] in ends:
-            return piece[:position]
-    return piece
+    piece, ends = block[place : place + 64], _ENDS + delimiter.encode()
+    return piece[: next((at for at, byte in enumerate(piece) if byte in ends), len(piece))]
 
 
 def line_at(block: bytes, place: int) -> bytes:
@@ -52,37 +66,8 @@ def describe(
     code: int, block: bytes, place: int, *, form: str, low: int, high: int, delimiter: str = ""
 ) -> tuple[str, str | None]:
     """Say what was found and what was expected, and what to do; `form` shows a good line."""
-    field = shown(field_at(block, place, delimiter))
-    line = shown(line_at(block, place), 60)
-    if code == text.NOT_INTEGER:
-        if field == "b''" or field == "''":
-            return f"found an empty field in {line}; expected {form}", None
-        return f"found {field} where a whole number belongs; expected {form}", None
-    if code == text.NEGATIVE:
-        return f"found the negative id {field}; ids are whole numbers from {low} up", None
-    if code == text.TOO_LARGE:
-        return f"found the id {field}, which is too large; ids go up to {high}", None
-    if code == text.OUT_OF_RANGE:
-        return (
-            f"found the id {field}; the header allows {low} to {high}",
-            "correct the id, or the number of vertices in the header",
-        )
-    if code == text.TOO_FEW:
-        return f"found {line}, which has too few columns; expected {form}", None
-    if code == text.TOO_MANY:
-        return f"found {line}, which has too many columns; expected {form}", None
-    if code == text.BAD_WEIGHT:
-        return (
-            f"found {field} where a weight belongs; expected a decimal number",
-            "`weights: false` reads the edges alone",
-        )
-    if code == text.BAD_START:
-        return f"found {line}; expected {form}", None
-    if code == text.TOO_MANY_ROWS:
-        return f"found {line} after the last vertex's line", "correct the number of vertices in the header"
-    if code == text.MISSING_WEIGHT:
-        return f"found {line}, whose last neighbour has no weight; expected {form}", None
-    if code in _OF_TEXTS:
-        message, hint = _OF_TEXTS[code]
-        return message.format(field=field, line=line, form=form), hint
-    return f"found {line}; expected {form}", None
+    field, line = field_at(block, place, delimiter), shown(line_at(block, place), 60)
+    message, hint = _FAULTS.get(code, ("found {line}; expected {form}", None))
+    if code == text.NOT_INTEGER and not field:
+        message = "found an empty field in {line}; expected {form}"
+    return message.format(field=shown(field), line=line, form=form, low=low, high=high), hint

@@ -8,10 +8,10 @@ none of them, the rest is left to one decoder.
 from __future__ import annotations
 
 import struct
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+
+from gravel.stages.threads import in_order
 
 BATCH = 1 << 20
 """Bytes, compressed, that a thread decompresses at a time, where parts are small."""
@@ -106,23 +106,8 @@ class Cut:
 
 def inflated(cut: Cut, inflate: Callable[[list[memoryview]], Inflated], threads: int) -> Iterator[bytes]:
     """Yield what batches hold, in order, while threads decompress the next ones; raises what stops one."""
-    waiting: deque[Future[Inflated]] = deque()
-
-    def first() -> Iterator[bytes]:
-        content, error = waiting.popleft().result()
+    for content, error in in_order(inflate, cut.batches(), threads):
         if content:
             yield content
         if error is not None:
             raise error
-
-    with ThreadPoolExecutor(threads, thread_name_prefix="gravel-inflate") as pool:
-        try:
-            for batch in cut.batches():
-                waiting.append(pool.submit(inflate, batch))
-                if len(waiting) > threads:
-                    yield from first()
-            while waiting:
-                yield from first()
-        finally:
-            for future in waiting:
-                future.cancel()

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from gravel.kernels.arrays import index_dtype
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.readers import Chunk, Digested, TextChunk
+from gravel.stages.threads import in_order
 from gravel.stages.vertex_ids.ids import IdSet
-from gravel.stages.vertex_ids.ranks import NARROW, Spool, ranked, side_by_side
+from gravel.stages.vertex_ids.ranks import NARROW, Spool, ranked
 from gravel.stages.vertex_ids.text_runs import TextRuns
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def numbered_texts(
             return Chunk(source, target, chunk.weight)
 
         pairs = ((chunk, runs.ranks(which)) for chunk, which in zip(spool, sets, strict=True))
-        edges = side_by_side(of, pairs, context.machine.threads)
+        edges = in_order(of, pairs, context.machine.threads)
         return written(context, header, edges, ids.vertex_count, rows=spool.edges), ids
     finally:
         runs.close()

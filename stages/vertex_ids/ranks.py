@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.stages.readers import Chunk
 from gravel.stages.streams.opening import explain
+from gravel.stages.threads import in_order
 from gravel.stages.vertex_ids.ids import IdSet
 
 NARROW = 1 << 32
@@ -102,9 +101,6 @@ def _write_all(file: BinaryIO, array: NDArray[Any]) -> None:
         view = view[file.write(view) :]
 
 
-Item = TypeVar("Item")
-
-
 def ranked(
     spool: Spool, ids: IdSet, folder: Path, memory: int, *, weighted: bool, dtype: Any, threads: int
 ) -> Iterator[Chunk]:
@@ -117,7 +113,7 @@ def ranked(
         def of(chunk: Chunk) -> Chunk:
             return Chunk(ids.ranks(chunk.source, dtype), ids.ranks(chunk.target, dtype), chunk.weight)
 
-        yield from side_by_side(of, spool, threads)
+        yield from in_order(of, spool, threads)
         spool.close()
         return
     # A rank r that is found is kept as -1 - r among the ids, which are never negative.
@@ -127,18 +123,6 @@ def ranked(
     for chunk in current:
         yield Chunk(-1 - chunk.source, -1 - chunk.target, chunk.weight)
     current.close()
-
-
-def side_by_side(function: Callable[[Item], Chunk], chunks: Iterable[Item], threads: int) -> Iterator[Chunk]:
-    """Apply the function on threads, and yield in order."""
-    waiting: deque[Future[Chunk]] = deque()
-    with ThreadPoolExecutor(max(1, threads), thread_name_prefix="gravel-rank") as pool:
-        for chunk in chunks:
-            waiting.append(pool.submit(function, chunk))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
 
 
 def _next(
