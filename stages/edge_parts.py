@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from gravel.stages.errors import StageError
+from gravel.stages.scratch_file import ScratchFile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy
     from numpy.typing import NDArray
 
@@ -104,81 +105,34 @@ def plan_ranges(
     return bounds if len(bounds) > 1 else [0, 0]
 
 
-@dataclass
-class _File:
-    path: Path
-    stream: BinaryIO
-    blocks: list[int] = field(default_factory=list)  # arcs of each block: their rows, then their columns
-
-    def write(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
-        self.stream.write(rows.data)
-        self.stream.write(columns.data)
-        self.blocks.append(len(rows))
-
-
 class Spool:
-    """Arcs in files, one for each range, in the order in which they came; a `with` block writes them.
+    """Arcs in files, one for each range, in the order in which they came.
 
-    Takes `2 * itemsize` bytes of disk for each arc. A failing disk is reported as a `StageError`.
+    Takes `2 * itemsize` bytes of disk for each arc. Raises StageError where the disk takes no more.
     """
 
     def __init__(self, folder: Path, ranges: int, dtype: Any) -> None:
-        self._folder = folder
         self._dtype = dtype
-        self._ranges = ranges
-        self._files: list[_File] = []
-
-    def __enter__(self) -> Spool:
-        try:
-            for index in range(self._ranges):
-                path = self._folder / f"range-{index:05}"
-                self._files.append(_File(path, path.open("wb")))
-        except OSError as error:
-            self._close()
-            raise self._failed(error) from None
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        error = self._close()
-        if error is not None and kind is None:
-            raise self._failed(error)
-
-    def _close(self) -> OSError | None:
-        """Close every file, and return the last failure: what was still buffered is written here."""
-        failure = None
-        for file in self._files:
-            try:
-                file.stream.close()
-            except OSError as error:
-                failure = error
-        return failure
+        self._files = [ScratchFile(folder) for _ in range(ranges)]
+        self._counts: list[list[int]] = [[] for _ in range(ranges)]  # arcs: their rows, then their columns
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any], ends: NDArray[numpy.int64]) -> None:
         """Append what `gravel.kernels.csr.split` returns."""
-        try:
-            for index, file in enumerate(self._files):
-                low, high = int(ends[index]), int(ends[index + 1])
-                if low < high:
-                    file.write(rows[low:high], columns[low:high])
-        except OSError as error:
-            raise self._failed(error) from None
+        for index, file in enumerate(self._files):
+            low, high = int(ends[index]), int(ends[index + 1])
+            if low < high:
+                file.append(rows[low:high])
+                file.append(columns[low:high])
+                self._counts[index].append(high - low)
 
     def blocks(self, index: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Read a range's arcs back, rows and columns."""
-        import numpy
-
-        file = self._files[index]
-        with file.path.open("rb") as stream:
-            for count in file.blocks:
-                rows = numpy.fromfile(stream, self._dtype, count)
-                yield rows, numpy.fromfile(stream, self._dtype, count)
+        place, size = 0, self._dtype.itemsize
+        for count in self._counts[index]:
+            rows = self._files[index].read(place, count, self._dtype)
+            yield rows, self._files[index].read(place + size * count, count, self._dtype)
+            place += 2 * size * count
 
     def remove(self, index: int) -> None:
         """Remove the file of a range."""
-        self._files[index].path.unlink()
-
-    def _failed(self, error: OSError) -> StageError:
-        return StageError(
-            f"arcs that do not fit in memory could not be written to {self._folder}: {error.strerror}",
-            hint="free disk space there, allow more open files, or give this stage more memory",
-        )
+        self._files[index].close()

@@ -8,9 +8,8 @@ from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
-    from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
-    from gravel.stages.readers import Reader
+    from gravel.stages.readers import DeviceText, Reader
     from gravel.stages.sizes import Machine
 
 LARGEST_PIECE = 32 << 20
@@ -59,7 +58,7 @@ def device_text(context: Context, reader: Reader, stored: int | None, memory: in
         return None
     from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.text.upload_cuda import TextBuffers
-    from gravel.stages.parsing.device import DeviceText
+    from gravel.stages.readers import DeviceText
     from gravel.stages.streams.lines import buffer_bytes
 
     largest = piece = piece_bytes(memory, stored)

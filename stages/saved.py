@@ -94,7 +94,7 @@ def _as_texts(folder: Path, stated: Mapping[str, Any]) -> tuple[Any, Any]:
     import pyarrow.compute as compute
     from blake3 import blake3
 
-    from gravel.stages.vertex_ids.dictionary import texts_of
+    from gravel.stages.texts import Texts
 
     content = (folder / stated["file"]).read_bytes()
     if blake3(content).hexdigest() != stated["blake3"]:
@@ -115,7 +115,7 @@ def _as_texts(folder: Path, stated: Mapping[str, Any]) -> tuple[Any, Any]:
             hint="make strings of them before the graph is made",
             file=str(folder),
         )
-    found = texts_of(texts)
+    found = Texts.of(texts)
     return found.text, found.offsets - found.offsets[0]
 
 

@@ -6,12 +6,15 @@ imports nothing heavy at its top (no NumPy, Zarr, Dask, Numba or CuPy), because 
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import (
     BaseModel,
@@ -43,10 +46,54 @@ class Parameters(BaseModel):
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Return the JSON schema, with what each field means; arguments as pydantic has them."""
-        from gravel.stages.documented import documented
-
         documented(cls)
         return super().model_json_schema(*arguments, **options)
+
+
+@cache
+def documented(model: type[BaseModel]) -> type[BaseModel]:
+    """Return the model itself, with the text below each field as its description, also of fields' models.
+
+    Pydantic can read them whenever a model is made, which costs every run a tenth of its start.
+    """
+    for each in model.model_fields.values():
+        for inner in models_in(each.annotation):
+            if inner is not model:
+                documented(inner)
+    for owner in model.__mro__:
+        if owner is not BaseModel and issubclass(owner, BaseModel):
+            for name, text in _texts(owner).items():
+                described = model.model_fields[name]
+                described.description = described.description or text
+    model.model_rebuild(force=True)
+    return model
+
+
+def _texts(model: type[BaseModel]) -> dict[str, str]:
+    """Read the text after each annotated name of a class; nothing where its source is not at hand."""
+    try:
+        definition = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return {}
+    if not isinstance(definition, ast.ClassDef):
+        return {}
+    found = {}
+    for before, after in zip(definition.body, definition.body[1:], strict=False):
+        if not isinstance(before, ast.AnnAssign) or not isinstance(before.target, ast.Name):
+            continue
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            text = after.value.value
+            if isinstance(text, str) and before.target.id in model.model_fields:
+                found[before.target.id] = inspect.cleandoc(text)
+    return found
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models inside a type: of unions, lists, mappings and annotated types."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from models_in(argument)
 
 
 def _as_named(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:

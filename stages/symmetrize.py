@@ -302,9 +302,8 @@ def _spooled(
         f"{len(bounds) - 1} source ranges, since the arcs do not fit in memory at once; "
         f"{int(degrees.sum()) * 2 * edges.dtype.itemsize:,} bytes go to scratch files"
     )
-    with spool:
-        for source, target in edges.parts(1):
-            spool.add(*split(source, target, numpy.array(bounds), **edges.options))
+    for source, target in edges.parts(1):
+        spool.add(*split(source, target, numpy.array(bounds), **edges.options))
     for index, (first, last) in enumerate(pairwise(bounds)):
         yield first, last, partial(spool.blocks, index)
         spool.remove(index)

@@ -12,20 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
-from gravel.stages.counting.metrics import METRICS, UnreadableTable, added, by_kernel, read_table
-from gravel.stages.counting.stored import ASKED, FOUND, GRAPH, write_stored
-from gravel.stages.counting.tool import (
+from gravel.stages.counting.ncu import (
+    METRICS,
     NAME,
     OPTIONS,
     TOO_LONG,
     NoCounters,
     ToolOutput,
+    UnreadableTable,
+    added,
+    by_kernel,
     call,
     fault_of,
     find_tool,
+    read_table,
     unknown_metrics,
     version_of,
 )
+from gravel.stages.counting.under_tool import ASKED, FOUND, GRAPH, write_stored
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.encoded import columns_on_host
 from gravel.stages.traversal.records import add_statistics
@@ -77,7 +81,12 @@ NOT_ASKED = "no tool was asked for (`tool: none`)"
 ROOT = Path(__file__).parents[2].resolve().parent
 """The folder that holds `gravel`, of which `stages` is a link in a checkout."""
 
-PROGRAM = "gravel.stages.counting.under_tool"
+PROGRAM = """
+import sys
+from pathlib import Path
+from gravel.stages.counting.under_tool import main
+main(Path(sys.argv[1]))
+"""
 
 
 def count_searches(
@@ -104,17 +113,8 @@ def count_searches(
             ) from None
         found = {"why": reason}
         context.log(f"bytes are counted, not measured: {reason}")
-    return Counters(
-        strategy=measurement.strategy,
-        backend=measurement.backend,
-        hardware=measurement.hardware,
-        searches=measurement.searches,
-        graph=measurement.graph,
-        ran=measurement.ran,
-        asked=measurement.asked,
-        notes=measurement.notes,
-        **found,
-    )
+    fields = "strategy", "backend", "hardware", "searches", "graph", "ran", "asked", "notes"
+    return Counters(**{name: getattr(measurement, name) for name in fields}, **found)
 
 
 def _searched(
@@ -127,7 +127,6 @@ def _searched(
     from dataclasses import replace
 
     from gravel.stages.context import PlainContext
-    from gravel.stages.counting import add_gathered
     from gravel.stages.traversal.bfs import prepare_search, search_all
     from gravel.stages.traversal.opening import open_graph, sources_of
     from gravel.stages.traversal.placing import batch_of
@@ -218,7 +217,7 @@ def _device() -> int:
 
 def _called(tool: Path, folder: Path, seconds: float) -> tuple[ToolOutput, list[str]]:
     """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
-    program = [sys.executable, "-m", PROGRAM, str(folder)]
+    program = [sys.executable, "-c", PROGRAM, str(folder)]
     until = time.monotonic() + seconds
     asked = list(METRICS)
     while True:

@@ -66,7 +66,7 @@ def read_table(reading: Reading, table: Table, title: str) -> tuple[Header, Iter
     def chunks() -> Iterator[Any]:
         rows = 0
         for batch in table.batches(wanted, size, expression):
-            kept = None if made is None else made.holds(batch, constants)
+            kept = None if made is None else made.kept(batch, constants, typed=True)
             columns = [_column(batch, name, constants, texts, kept) for name in names]
             if not len(columns[0]):
                 continue

@@ -95,7 +95,6 @@ def text_chunk(
 
 def texts_of(column: Any) -> tuple[Texts, int, int]:
     """Return the texts of an array without nulls, and row and code of the first that is no id, or `FINE`."""
-    import numpy
     import pyarrow
     from pyarrow import types
 
@@ -109,12 +108,8 @@ def texts_of(column: Any) -> tuple[Texts, int, int]:
     elif types.is_integer(kind) or types.is_date(kind):
         column = column.cast(pyarrow.string())
     stored = column.cast(pyarrow.large_binary())
-    _, ends, data = stored.buffers()
-    if not len(stored):
-        return Texts(numpy.empty(0, numpy.uint8), numpy.zeros(1, numpy.int64)), 0, FINE
-    offsets = numpy.frombuffer(ends, numpy.int64)[stored.offset : stored.offset + len(stored) + 1]
-    texts = Texts(numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8), offsets)
-    return texts, *_fault_of(texts, stored)
+    texts = Texts.of(stored)
+    return texts, *(_fault_of(texts, stored) if texts.size else (0, FINE))
 
 
 def _fault_of(texts: Texts, stored: Any) -> tuple[int, int]:

@@ -176,7 +176,7 @@ class GeneralParser:
         import pyarrow
         from pyarrow import compute
 
-        from gravel.stages.filters.literals import UnsuitableValue
+        from gravel.stages.filters.grammar import UnsuitableValue
 
         given = self._reading.filter
         assert given is not None

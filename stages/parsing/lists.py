@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gravel.stages.parsing.problem import describe
+from gravel.stages.parsing.pairs import describe
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams.lines import NEWLINE, LineStream, Piece, Pieces, buffer_bytes
 from gravel.stages.streams.stream import UnplacedError

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gravel.kernels.text import NOT_INTEGER
+from gravel.kernels import text as faults
 from gravel.stages.parsing.head import shown
-from gravel.stages.parsing.problem import describe
 from gravel.stages.readers import LARGEST_ID, LONGEST_ID, Chunk, Reading, TextChunk
 from gravel.stages.streams.lines import LineStream, Piece, Pieces, buffer_bytes
 from gravel.stages.streams.stream import UnplacedError
@@ -33,6 +32,48 @@ SMALLER = 3
 
 LEAST_PIECE = 1 << 14
 """Bytes below which those are not."""
+
+_FAULTS = {
+    faults.NOT_INTEGER: ("found {field} where a whole number belongs; expected {form}", None),
+    faults.NEGATIVE: ("found the negative id {field}; ids are whole numbers from {low} up", None),
+    faults.TOO_LARGE: ("found the id {field}, which is too large; ids go up to {high}", None),
+    faults.OUT_OF_RANGE: (
+        "found the id {field}; the header allows {low} to {high}",
+        "correct the id, or the number of vertices in the header",
+    ),
+    faults.TOO_FEW: ("found {line}, which has too few columns; expected {form}", None),
+    faults.TOO_MANY: ("found {line}, which has too many columns; expected {form}", None),
+    faults.BAD_WEIGHT: (
+        "found {field} where a weight belongs; expected a decimal number",
+        "`weights: false` reads the edges alone",
+    ),
+    faults.TOO_MANY_ROWS: (
+        "found {line} after the last vertex's line",
+        "correct the number of vertices in the header",
+    ),
+    faults.MISSING_WEIGHT: ("found {line}, whose last neighbour has no weight; expected {form}", None),
+    faults.EMPTY_ID: ("found an empty id in {line}; expected {form}", "an id has at least one character"),
+    faults.ZERO_BYTE: ("found a zero byte in {line}; ids are texts in UTF-8 without one", None),
+    faults.LONG_ID: (
+        f"found the id {{field}}, which takes more than {LONGEST_ID:,} bytes",
+        "is this another format, or another column?",
+    ),
+    faults.OPEN_QUOTE: (
+        "found {field}, whose quote does not end on its line; expected {form}",
+        "line breaks within quotes are not read; a quote within quotes is written twice",
+    ),
+    faults.AFTER_QUOTE: (
+        "found {line}, where something follows a quote that ended; expected {form}",
+        "a quote within quotes is written twice",
+    ),
+    faults.LATE_COMMENT: (
+        "found {line} after the first edge: a comment, or an id that starts so?",
+        "remove it, or put the id in quotes",
+    ),
+}
+"""What was found and what was expected, and what to do."""
+
+_ENDS = b" \t\r\n\v\f"
 
 
 @dataclass(frozen=True)
@@ -125,9 +166,33 @@ def _complain(lines: LineStream, block: bytes, fault: Fault, grammar: PairGramma
             high=grammar.high,
             delimiter=grammar.delimiter,
         )
-    if fault.code == NOT_INTEGER and grammar.may_be_texts:
+    if fault.code == faults.NOT_INTEGER and grammar.may_be_texts:
         hint = "if ids are texts, set `ids: text`"
     lines.fail(message, line=lines.line + fault.line + 1, hint=hint)
+
+
+def field_at(block: bytes, place: int, delimiter: str = "") -> bytes:
+    """Cut out the field that starts at a place; at most 64 bytes of it."""
+    piece, ends = block[place : place + 64], _ENDS + delimiter.encode()
+    return piece[: next((at for at, byte in enumerate(piece) if byte in ends), len(piece))]
+
+
+def line_at(block: bytes, place: int) -> bytes:
+    """Cut out the line around a place; at most some 200 bytes of it."""
+    begin = block.rfind(b"\n", max(0, place - 120), place) + 1 or max(0, place - 120)
+    end = block.find(b"\n", place, place + 120)
+    return block[begin : end if end >= 0 else place + 120].strip()
+
+
+def describe(
+    code: int, block: bytes, place: int, *, form: str, low: int, high: int, delimiter: str = ""
+) -> tuple[str, str | None]:
+    """Say what was found and what was expected, and what to do; `form` shows a good line."""
+    field, line = field_at(block, place, delimiter), shown(line_at(block, place), 60)
+    message, hint = _FAULTS.get(code, ("found {line}; expected {form}", None))
+    if code == faults.NOT_INTEGER and not field:
+        message = "found an empty field in {line}; expected {form}"
+    return message.format(field=shown(field), line=line, form=form, low=low, high=high), hint
 
 
 class _Scratch(threading.local):

@@ -21,7 +21,7 @@ from gravel.stages.streams.stream import UnplacedError
 
 if TYPE_CHECKING:
     from gravel.kernels.text.pairs_cuda import PairParser, Parsed
-    from gravel.stages.parsing.device import DeviceText
+    from gravel.stages.readers import DeviceText
 
 NARROW = 1 << 32
 """Ids below it are kept in 32 bits."""

@@ -177,13 +177,13 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
     for name in ("source", "target"):
         if not texts and layouts[name].dtype.kind not in "iu":
             raise StageError(
-                f"{name} holds {layouts[name].dtype!s:.40}; expected whole numbers, as the other end has",
+                f"{name} holds '{layouts[name].dtype.str:.40}'; expected whole numbers, as the other end has",
                 hint="if ids are texts, set `ids: text`",
                 file=location,
             )
     if weighted and layouts["weight"].dtype.kind not in "iuf":
         raise StageError(
-            f"array 'weight' holds {layouts['weight'].dtype!s:.40}; expected numbers",
+            f"array 'weight' holds '{layouts['weight'].dtype.str:.40}'; expected numbers",
             hint="`weights: false` reads the edges alone",
             file=location,
         )
@@ -239,7 +239,7 @@ def _chunks(
 def _check_ids_type(layout: _Layout, name: str, location: str, ids: str) -> None:
     if layout.dtype.kind not in ("iu" if ids == "integer" else "iuUSM") or not layout.dtype.itemsize:
         raise StageError(
-            f"{name} holds {layout.dtype!s:.40}; expected whole numbers",
+            f"{name} holds '{layout.dtype.str:.40}'; expected whole numbers",
             hint="convert it, for example with .astype('int64')",
             file=location,
         )

@@ -17,8 +17,7 @@ from gravel.stages.context import MemorySink
 from gravel.stages.readers import Chunk, Header, TextChunk
 from gravel.stages.texts import Texts
 from gravel.stages.threads import in_order
-from gravel.stages.vertex_ids.edges import numbered, numbered_texts, written
-from gravel.stages.vertex_ids.ranks import NARROW
+from gravel.stages.vertex_ids.edges import NARROW, numbered, numbered_texts, written
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context

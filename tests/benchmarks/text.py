@@ -112,10 +112,9 @@ def read_pieces(path: Path, threads: int, text: Any, *, copied: bool) -> int:
 
 def parse_alone(path: Path, threads: int, text: Any) -> int:
     """Read, copy and parse, and let go of the edges; returns their number."""
-    from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.pairs import PairGrammar
     from gravel.stages.parsing.text import read_pairs
-    from gravel.stages.readers import Reading
+    from gravel.stages.readers import DeviceText, Reading
     from gravel.stages.streams import LineStream, open_stream
 
     with open_stream(str(path)) as stream:
