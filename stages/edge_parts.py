@@ -136,3 +136,8 @@ class Spool:
     def remove(self, index: int) -> None:
         """Remove the file of a range."""
         self._files[index].close()
+
+    def close(self) -> None:
+        """Remove all files."""
+        for file in self._files:
+            file.close()

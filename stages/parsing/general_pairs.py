@@ -8,8 +8,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import numpy
+import pyarrow
+from pyarrow import compute, csv
+
 from gravel.kernels import text as faults
+from gravel.kernels.text.kinds import byte_kinds
+from gravel.kernels.text.marks import COMMENTED, EMPTY, PADDED, QUOTED, line_marks
 from gravel.stages.edge_columns import place_of
+from gravel.stages.filters import UnsuitableValue
+from gravel.stages.parsing.column_values import row_by_row, texts_of
 from gravel.stages.parsing.delimiters import cut_line, tabbed
 from gravel.stages.parsing.pairs import Fault, PairGrammar, Parsed, not_utf8
 from gravel.stages.readers import LARGEST_ID, Chunk, Reading, TextChunk
@@ -37,10 +45,6 @@ class GeneralParser:
     """Parses pieces of a list with any columns, each on the thread that calls."""
 
     def __init__(self, reading: Reading, grammar: PairGrammar, layout: Layout) -> None:
-        from pyarrow import csv, string
-
-        from gravel.kernels.text.kinds import byte_kinds
-
         self._reading, self._grammar, self._layout = reading, grammar, layout
         self._delimiter = "\t" if layout.attributes or not layout.delimiter else layout.delimiter
         found = layout.found
@@ -51,7 +55,7 @@ class GeneralParser:
         included = [str(place) for place in sorted(wanted) if place < layout.fields]
         self._parse = csv.ParseOptions(delimiter=self._delimiter)
         self._convert = csv.ConvertOptions(
-            column_types=dict.fromkeys(included, string()),
+            column_types=dict.fromkeys(included, pyarrow.string()),
             include_columns=included,
             null_values=[],
             strings_can_be_null=False,
@@ -68,8 +72,6 @@ class GeneralParser:
 
     def __call__(self, piece: Piece) -> Parsed:
         """Return the edges of a piece; where one of its lines is none, that fault."""
-        from gravel.kernels.text.marks import line_marks
-
         marks, lines = line_marks(piece.buffer[piece.first : piece.end], self._kinds)
         block = piece.tobytes()
         try:
@@ -82,8 +84,6 @@ class GeneralParser:
 
     def _rows(self, block: bytes, marks: int) -> bytes:
         """Return the lines with edges as pyarrow reads them: with one delimiter between fields."""
-        from gravel.kernels.text.marks import COMMENTED, EMPTY, PADDED, QUOTED
-
         layout = self._layout
         if marks & (EMPTY | COMMENTED | PADDED):
             block = self._skipped.sub(b"", block)
@@ -124,11 +124,6 @@ class GeneralParser:
 
     def _columns(self, block: bytes, marks: int) -> dict[int, Any]:
         """Return the columns that are needed, by their places, as texts without blanks around them."""
-        import pyarrow
-        from pyarrow import compute, csv
-
-        from gravel.kernels.text.marks import PADDED, QUOTED
-
         count = block.count(b"\n")
         if not count:
             return {}
@@ -173,11 +168,6 @@ class GeneralParser:
 
     def _left_by_filter(self, columns: dict[int, Any]) -> Any:
         """Return the numbers of the rows that the filter leaves."""
-        import pyarrow
-        from pyarrow import compute
-
-        from gravel.stages.filters.grammar import UnsuitableValue
-
         given = self._reading.filter
         assert given is not None
         batch = pyarrow.table({name: columns[place] for name, place in self._filtered.items()})
@@ -187,10 +177,6 @@ class GeneralParser:
             raise _FaultyRow(error.row, 0, message=str(error)) from None
 
     def _integers(self, column: Any, place: int) -> Any:
-        import numpy
-        import pyarrow
-        from pyarrow import compute
-
         plain = compute.match_substring_regex(column, _INTEGER)
         if not compute.all(plain, min_count=0).as_py():
             row = plain.index(False).as_py()
@@ -207,10 +193,6 @@ class GeneralParser:
         return values
 
     def _decimals(self, column: Any, place: int) -> Any:
-        import numpy
-        import pyarrow
-        from pyarrow import compute
-
         if self._layout.decimal_comma:
             column = compute.replace_substring_regex(column, _DECIMAL_COMMA, r"\1.\2")
         plain = compute.match_substring_regex(column, _DECIMAL)
@@ -223,8 +205,6 @@ class GeneralParser:
         return values
 
     def _texts(self, source: Any, target: Any, weight: Any) -> TextChunk:
-        from gravel.stages.parsing.column_values import row_by_row, texts_of
-
         found, ends = self._layout.found, []
         for column, place in ((source, found.source), (target, found.target)):
             texts, row, code = texts_of(column)

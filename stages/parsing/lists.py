@@ -7,6 +7,10 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy
+
+from gravel.kernels.text.kinds import byte_kinds
+from gravel.kernels.text.lists import IN_COMMENT, LINE, ROW, TOKEN, new_state, parse_lists
 from gravel.stages.parsing.pairs import describe
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams.lines import NEWLINE, LineStream, Piece, Pieces, buffer_bytes
@@ -44,8 +48,6 @@ def read_lists_on_host(
 
     Raises StageError naming the first bad line. The arrays of a chunk are reused for the next.
     """
-    import numpy
-
     rows = Rows(lines, grammar)
     # Those that are parsed or wait for it, and one that is read.
     size, count = buffer_bytes(reading.block_bytes), reading.threads + 3
@@ -78,10 +80,6 @@ class _Arrays:
         self, text: NDArray[Any], kinds: NDArray[Any], grammar: ListGrammar, rows: int, state: NDArray[Any]
     ) -> tuple[Chunk, int, int]:
         """Parse text that goes on from a state; returns arcs, and code and place of a fault."""
-        import numpy
-
-        from gravel.kernels.text.lists import parse_lists
-
         most = len(text) // 2 + 1
         if self._length < most:
             self._source, self._target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
@@ -108,16 +106,12 @@ class _Apart:
     """Parses pieces before it is known which row they begin with."""
 
     def __init__(self, grammar: ListGrammar, count: int) -> None:
-        from gravel.kernels.text.kinds import byte_kinds
-
         self._grammar = grammar
         self._kinds = byte_kinds("", grammar.comments)
         self._free = deque(_Arrays(grammar.weighted) for _ in range(count))
 
     def __call__(self, piece: Piece) -> _Parsed | None:
         """Return the rows of a piece that begins and ends with one; None where there is a fault."""
-        from gravel.kernels.text.lists import LINE, ROW, new_state
-
         if piece.buffer[piece.end - 1] != NEWLINE:
             return None
         arrays, state = self._free.popleft(), new_state()
@@ -137,9 +131,6 @@ class Rows:
     """The rows of a text that is parsed piece by piece; a row may go on in the next piece."""
 
     def __init__(self, lines: LineStream, grammar: ListGrammar) -> None:
-        from gravel.kernels.text.kinds import byte_kinds
-        from gravel.kernels.text.lists import new_state
-
         self._lines, self._grammar = lines, grammar
         self._kinds = byte_kinds("", grammar.comments)
         self._state = new_state()
@@ -148,21 +139,15 @@ class Rows:
     @property
     def count(self) -> int:
         """Rows that have ended."""
-        from gravel.kernels.text.lists import ROW
-
         return int(self._state[ROW])
 
     @property
     def begins(self) -> bool:
         """Whether the next piece begins with a row."""
-        from gravel.kernels.text.lists import IN_COMMENT, TOKEN
-
         return not self._state[TOKEN] and not self._state[IN_COMMENT]
 
     def skip(self, rows: int, lines: int) -> None:
         """Count rows that were parsed elsewhere."""
-        from gravel.kernels.text.lists import LINE, ROW
-
         self._state[ROW] += rows
         self._state[LINE] += lines
         self._lines.line += lines
@@ -178,8 +163,6 @@ class Rows:
 
     def parse(self, text: NDArray[Any]) -> Iterator[Chunk]:
         """Yield the arcs of a piece; their arrays are reused. Raises StageError naming a bad line."""
-        from gravel.kernels.text.lists import LINE
-
         grammar, before = self._grammar, int(self._state[LINE])
         chunk, code, place = self._arrays.parse(text, self._kinds, grammar, grammar.rows, self._state)
         self._lines.line += int(self._state[LINE]) - before

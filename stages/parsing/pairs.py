@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy
+
 from gravel.kernels import text as faults
+from gravel.kernels.text.kinds import DELIMITER, byte_kinds
 from gravel.stages.parsing.head import shown
 from gravel.stages.readers import LARGEST_ID, LONGEST_ID, Chunk, Reading, TextChunk
 from gravel.stages.streams.lines import LineStream, Piece, Pieces, buffer_bytes
@@ -123,8 +126,6 @@ def read_pieces(
     reading: Reading, lines: LineStream, grammar: PairGrammar, parse: Parser, *, smaller: int = 1
 ) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
-    import numpy
-
     block = reading.block_bytes
     # Those that are parsed or wait for it, one that is read, and one that waits for that.
     size, count = buffer_bytes(max(min(block, LEAST_PIECE), block // smaller)), reading.threads + 3
@@ -201,8 +202,6 @@ class _Scratch(threading.local):
     size = -1
 
     def grow(self, size: int, *, texts: bool) -> None:
-        import numpy
-
         if size <= self.size:
             return
         rows = size // SHORTEST_LINE + 1
@@ -216,7 +215,6 @@ class _Scratch(threading.local):
 
 def number_parser(reading: Reading, grammar: PairGrammar) -> Parser:
     """Return a parser of ids that are whole numbers."""
-    from gravel.kernels.text.kinds import byte_kinds
     from gravel.kernels.text.pairs import parse_pairs
 
     scratch, kinds = _Scratch(), byte_kinds(grammar.delimiter, grammar.comments)
@@ -253,7 +251,6 @@ def number_parser(reading: Reading, grammar: PairGrammar) -> Parser:
 
 def text_parser(reading: Reading, grammar: PairGrammar) -> Parser:
     """Return a parser of ids that are texts."""
-    from gravel.kernels.text.kinds import DELIMITER, byte_kinds
     from gravel.kernels.text.texts import split_texts
     from gravel.stages.texts import Texts
 

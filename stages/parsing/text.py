@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gravel.stages.parsing.lists import ListGrammar, Rows, read_lists_on_host
 from gravel.stages.parsing.pairs import (
     SMALLER,
     PairGrammar,
@@ -21,6 +20,7 @@ from gravel.stages.streams.stream import UnplacedError
 
 if TYPE_CHECKING:
     from gravel.kernels.text.pairs_cuda import PairParser, Parsed
+    from gravel.stages.parsing.lists import ListGrammar
     from gravel.stages.readers import DeviceText
 
 NARROW = 1 << 32
@@ -100,6 +100,8 @@ def read_lists(reading: Reading, lines: LineStream, grammar: ListGrammar) -> Gen
     Raises StageError naming the first bad line. The arrays of a chunk are reused for the next.
     """
     if reading.device is None:
+        from gravel.stages.parsing.lists import read_lists_on_host
+
         return (yield from read_lists_on_host(reading, lines, grammar))
     return (yield from _lists_on_device(reading, reading.device, lines, grammar))
 
@@ -176,6 +178,7 @@ def _lists_on_device(
     """Yield arcs, most of them as arrays of the device; arrays of the host are reused for the next chunk."""
     from gravel.kernels.arrays import index_dtype
     from gravel.kernels.text.lists_cuda import ListParser
+    from gravel.stages.parsing.lists import Rows
 
     parser = ListParser(
         rows=grammar.rows,
