@@ -27,21 +27,9 @@ PLACES = (
 """Where installers put it that leave the PATH alone; of several the last by name, which is the newest."""
 
 OPTIONS = (
-    "--csv",
-    "--page",
-    "raw",
-    "--print-units",
-    "base",
-    "--clock-control",
-    "none",
-    "--cache-control",
-    "none",
-    "--target-processes",
-    "all",
-    "--replay-mode",
-    "kernel",
-    "--profile-from-start",
-    "off",
+    *("--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"),
+    *("--cache-control", "none", "--target-processes", "all"),
+    *("--replay-mode", "kernel", "--profile-from-start", "off"),
 )
 """Clocks and caches are left as a search finds them; each kernel is replayed alone, its memory restored."""
 
@@ -97,23 +85,11 @@ Values = Mapping[str, float | None]
 KERNEL, FIRST = "Kernel Name", "ID"
 
 UNITS = {
-    "": 1.0,
-    "%": 1.0,
-    "inst": 1.0,
-    "sector": 1.0,
-    "byte": 1.0,
-    "Kbyte": 1e3,
-    "Mbyte": 1e6,
-    "Gbyte": 1e9,
+    **dict.fromkeys(("", "%", "inst", "sector", "byte", "nsecond", "ns"), 1.0),
+    **dict.fromkeys(("Kbyte", "usecond", "us"), 1e3),
+    **dict.fromkeys(("Mbyte", "msecond", "ms"), 1e6),
+    **dict.fromkeys(("Gbyte", "second", "s"), 1e9),
     "Tbyte": 1e12,
-    "nsecond": 1.0,
-    "ns": 1.0,
-    "usecond": 1e3,
-    "us": 1e3,
-    "msecond": 1e6,
-    "ms": 1e6,
-    "second": 1e9,
-    "s": 1e9,
 }
 """Units that ncu writes, each in bytes, nanoseconds or the number itself."""
 

@@ -165,19 +165,19 @@ def _column(batch: Any, name: str, constants: Mapping[str, str], texts: bool, ke
     return decoded(column) if kept is None else decoded(column).filter(kept)
 
 
-def _ids(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
-    import numpy
-
+def _numbers(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
     check_whole(column, name, row, location)
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _ids(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
+    values = _numbers(column, name, row, location)
     check_ids(values, name, row, location)
-    return values.astype(numpy.int64, copy=False)
+    return values.astype("int64", copy=False)
 
 
 def _weights(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
-    import numpy
-
-    check_whole(column, name, row, location)
-    values: NDArray[Any] = column.to_numpy(zero_copy_only=False).astype(numpy.float64, copy=False)
+    values = _numbers(column, name, row, location).astype("float64", copy=False)
     check_weights(values, row, location)
     return values

@@ -20,7 +20,7 @@ from gravel.stages.streams.frames import (
     XZ_CONTENT,
     XZ_MAGIC,
     ZSTD_CONTENT,
-    BadBlocks,
+    BadCompression,
     Cut,
     Inflated,
     bgzip_length,
@@ -45,10 +45,6 @@ ZSTD_INPUT = 2048
 
 MAX_FRAMES = 8
 """Frames of zstd that are decompressed at the same time: each may hold 16 MiB."""
-
-
-class BadCompression(Exception):
-    """A compressed stream that is damaged or ends too early; the text says which."""
 
 
 def compression_of(head: bytes) -> str | None:
@@ -164,10 +160,7 @@ def _bgzip(raw: Iterator[bytes], piece: int, threads: int) -> Iterator[bytes]:
 
 
 def _xz_blocks(raw: Iterator[bytes], piece: int, threads: int) -> Iterator[bytes]:
-    try:
-        rest, within = yield from xz_streams(raw, piece, threads)
-    except BadBlocks as error:
-        raise BadCompression(str(error)) from None
+    rest, within = yield from xz_streams(raw, piece, threads)
     yield from _members(_DECODERS["xz"], itertools.chain([rest], raw), piece, "xz", within=within)
 
 

@@ -131,8 +131,8 @@ def inflated(cut: Cut, inflate: Callable[[list[memoryview]], Inflated], threads:
             raise error
 
 
-class BadBlocks(Exception):
-    """Blocks that are no stream; the text says how."""
+class BadCompression(Exception):
+    """A compressed stream that is damaged or ends too early; the text says which."""
 
 
 class XzSizes(NamedTuple):
@@ -215,7 +215,7 @@ def xz_streams(raw: Iterator[bytes], piece: int, threads: int) -> Generator[byte
     """Yield what streams hold, one after the other, as long as their blocks say their sizes.
 
     Returns the bytes that come before those left in `raw`, and whether they begin a stream that was not read,
-    or come after one. Raises `BadBlocks`.
+    or come after one. Raises `BadCompression`.
     """
     data, after = b"", False
     while True:
@@ -249,11 +249,11 @@ def _checked_end(header: bytes, blocks: XzBlocks, raw: Iterator[bytes]) -> bytes
     while len(rest) < len(expected) and (more := next(raw, None)) is not None:
         rest += more
     if rest[:1] not in (b"", b"\0"):
-        raise BadBlocks("the xz stream is damaged, or some of its blocks do not say their sizes")
+        raise BadCompression("the xz stream is damaged, or some of its blocks do not say their sizes")
     if len(rest) < len(expected) and expected.startswith(rest):
-        raise BadBlocks("the xz stream ends before its end mark: the file is truncated")
+        raise BadCompression("the xz stream ends before its end mark: the file is truncated")
     if not rest.startswith(expected):
-        raise BadBlocks("the xz stream is damaged: its index does not fit its blocks")
+        raise BadCompression("the xz stream is damaged: its index does not fit its blocks")
     return rest[len(expected) :]
 
 
@@ -266,9 +266,9 @@ def _inflate_xz(header: bytes, batch: list[memoryview]) -> Inflated:
             decoder = lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
             made.append(decoder.decompress(b"".join((header, block)), sizes.content + 1))
             if len(made[-1]) != sizes.content or not decoder.needs_input:
-                raise BadBlocks("the xz stream is damaged: a block is not as long as it says")
+                raise BadCompression("the xz stream is damaged: a block is not as long as it says")
     except (lzma.LZMAError, EOFError) as error:
-        return b"".join(made), BadBlocks(f"the xz stream is damaged: {error}")
-    except BadBlocks as error:
+        return b"".join(made), BadCompression(f"the xz stream is damaged: {error}")
+    except BadCompression as error:
         return b"".join(made), error
     return b"".join(made), None

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy
@@ -187,7 +187,7 @@ def encode(
     for number, column in enumerate(chunked):
         _check(column, number)
     as_texts = _texts_of(kind)
-    run = _Threads(threads or os.cpu_count() or 1)
+    run = partial(_on_threads, threads or os.cpu_count() or 1)
     if as_texts is None:
         return _encode_values(chunked, kind, run)
     known = TextSet()
@@ -197,15 +197,10 @@ def encode(
     return Dictionary(values_of(texts, kind)), encoded
 
 
-class _Threads:
-    """Applies a function on threads; Arrow, NumPy and our kernels let go of Python meanwhile."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-
-    def __call__(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        with ThreadPoolExecutor(self._threads, thread_name_prefix="gravel-ids") as pool:
-            return list(pool.map(function, items))
+def _on_threads(threads: int, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Apply a function; Arrow, NumPy and our kernels let go of Python meanwhile."""
+    with ThreadPoolExecutor(threads, thread_name_prefix="gravel-ids") as pool:
+        return list(pool.map(function, items))
 
 
 def _chunked(column: Any, number: int) -> pyarrow.ChunkedArray:
@@ -293,7 +288,7 @@ def values_of(texts: Texts, kind: Any) -> pyarrow.Array:
 
 
 def _encode_values(
-    columns: list[pyarrow.ChunkedArray], kind: Any, run: _Threads
+    columns: list[pyarrow.ChunkedArray], kind: Any, run: Callable[..., list[Any]]
 ) -> tuple[Dictionary, list[NDArray[Any]]]:
     """Number values that compare as numbers do."""
     parts = [_parts(column) for column in columns]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from gravel.kernels.arrays import backend_of, index_dtype
+from gravel.kernels.arrays import backend_of, index_dtype, on_host
 from gravel.kernels.cuda.room import is_out_of_memory
 from gravel.kernels.ids.cuda import BITS, Bitmap, Table, bitmap_bytes, shifted
 from gravel.stages.artifacts import EdgeList, VertexIds
@@ -148,7 +148,7 @@ def numbered_on_device(
             return edges.numbered_on_host()
         return edges.numbered(occurring, device)
     finally:
-        device.make_room = _nothing
+        device.make_room = lambda: None
         edges.close()
 
 
@@ -164,10 +164,6 @@ def _shifted(chunk: Chunk, first: int, dtype: Any) -> tuple[Any, Any, Any | None
     return shifted(source, first, dtype), shifted(target, first, dtype), weight
 
 
-def _nothing() -> None:
-    pass
-
-
 def _on_device(chunk: Chunk) -> tuple[Any, Any, Any | None]:
     import cupy
 
@@ -178,10 +174,6 @@ def _on_device(chunk: Chunk) -> tuple[Any, Any, Any | None]:
         for ids in (chunk.source, chunk.target)
     )
     return *ends, cupy.asarray(chunk.weight) if chunk.weight is not None else None
-
-
-def _on_host(array: Any) -> Any:
-    return array.get() if array is not None and backend_of(array) == "cuda" else array
 
 
 class _Edges:
@@ -233,7 +225,7 @@ class _Edges:
     def _spool_away(self, source: Any, target: Any, weight: Any | None) -> None:
         assert self._spool is not None
         narrow = source.dtype == numpy.uint32
-        self._spool.append(Chunk(_on_host(source), _on_host(target), _on_host(weight)), narrow=narrow)
+        self._spool.append(Chunk(on_host(source), on_host(target), on_host(weight)), narrow=narrow)
 
     def _pieces(self, *, last: bool) -> Iterator[tuple[Any, Any, Any | None]]:
         """Yield all edges as arrays of the device; those that are there are let go if it is the last time."""
