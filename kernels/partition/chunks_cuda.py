@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.partition.distributor.buffers import delegate_index
 from gravel.kernels.partition.distributor.rows_cuda import Kernels
 from gravel.kernels.partition.layout import SUBGRAPHS
 from gravel.kernels.partition.shares import DelegateIndex, Share
@@ -47,12 +49,11 @@ def index_delegates(
     import cupy
 
     kernels = Kernels(dtype, BLOCK)
-    words = cupy.zeros(max(1, -(-vertex_count // 64)), numpy.uint64)
+    words, before = make(delegate_index(vertex_count), cupy).values()
     for first, offsets in pieces():
         rows = len(offsets) - 1
         span = numpy.uint64(rows), numpy.uint64(first)
         kernels.run("flag_long_rows", rows, offsets, *span, numpy.uint64(threshold), words)
-    before = cupy.zeros(len(words) + 1, numpy.uint32)
     kernels.run("count_flags", len(words), words, numpy.uint64(len(words)), before[1:])
     cupy.cumsum(before, dtype=numpy.uint32, out=before)
     count = int(before[-1])

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Endpoint, Program, Ticket, gather, swap
+from gravel.kernels.generate import ON_DEVICE, generate, size
 from gravel.kernels.generate.slices import parts_of
 from gravel.kernels.partition.census import LARGEST, Census
-from gravel.kernels.partition.distributor.source import EdgeSource
+from gravel.kernels.partition.distributor.buffers import PART_EDGES
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.partition.storage import RankSize, rank_size
-
-PART_EDGES = 1 << 20
-"""Edges that a rank makes between two barriers: 16 MiB of arcs in 32-bit ids, which hides what a barrier of
-a few workers costs (about 1 ms)."""
-
-PART_EDGES_CUDA = 1 << 26
-"""The same on a GPU, which makes them in about 10 ms."""
-
-SORT_ARCS = 1 << 27
-"""Arcs that a GPU sorts at once, at 64-bit keys out of place."""
 
 PIECE = 1 << 24
 """Values of an array that ranks tell all others at once."""
 
 Steps = Generator[Ticket, dict[int, Any], Any]
+
+
+@dataclass(frozen=True)
+class EdgeSource:
+    """An undirected graph by its recipe; `name` and `arguments` are those of `gravel.kernels.generate`."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def vertices(self) -> int:
+        """Count the vertices; raises ValueError for a generator or a parameter that cannot be."""
+        return size(self.name, **self.arguments).vertices
+
+    @property
+    def edges(self) -> int:
+        """Count the edges as listed, loops and repetitions included."""
+        return size(self.name, **self.arguments).edges
+
+    def make(self, first: int, count: int, backend: str = "cpu") -> tuple[Any, Any]:
+        """Make edges `first` to `first + count`; CuPy arrays for "cuda", with whichever generator."""
+        if backend == "cpu" or self.name in ON_DEVICE:
+            return generate(self.name, first=first, count=count, backend=backend, **self.arguments)
+        import cupy
+
+        source, target = generate(self.name, first=first, count=count, **self.arguments)
+        return cupy.asarray(source), cupy.asarray(target)
 
 
 class Builder(Protocol):
