@@ -133,6 +133,17 @@ def row_tables(size: Size, normal_arcs: int, heads: int = 2) -> Table:
     )
 
 
+def subgraphs(own: int, delegates: int, arcs: int, vertex: str, place: str = "device") -> Table:
+    """Rows of a rank: columns, offsets of nn and nd with the sources of nd, and offsets of dn and dd."""
+    return table(
+        place,
+        columns=(vertex, arcs),
+        row_offsets=("u4", (2, own)),
+        sources=("u4", own),
+        delegate_offsets=("u4", (2, delegates)),
+    )
+
+
 def joined(own: int, vertex: str) -> Table:
     """Labels of a rank's vertices as they are put together for the host."""
     return table(joined_distance=("i4", own), joined_predecessor=(f"i{vertex[1:]}", own))

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
+from gravel.kernels.partition.buffers import components_on_cpu
 from gravel.kernels.partition.layout import RankPart, row_lengths
 from gravel.kernels.partition.visits import smallest_each
 
@@ -68,16 +70,22 @@ class ComponentsRank:
         self.part, self.rank, self.ranks, self.symmetric = part, part.rank, ranks, symmetric
         self.vertex_dtype = delegates.dtype
         self.own = numpy.flatnonzero(delegates % ranks == part.rank)
-        self.delegates = delegates.astype(numpy.int64)
-        self.own_places = self.delegates[self.own] // ranks
-        self._local = whole.local
         columns = part.nn.column_indices
+        self._local = whole.local
+        kept = make(components_on_cpu(self._local, len(delegates), len(columns)), numpy)
+        self.labels, self._sent = kept["labels"], kept["sent"]
+        self.delegates, self.delegate_grand = kept["delegates"], kept["delegate_grand"]
+        self._tails, self._heads = kept["tails"], kept["heads"]
+        self.delegates[:] = delegates
+        self.own_places = self.delegates[self.own] // ranks
         owners = (columns % columns.dtype.type(ranks)).astype(numpy.uint16)
         order = numpy.argsort(owners, kind="stable")
         self._starts = numpy.searchsorted(owners[order], numpy.arange(ranks + 1))
         rows = numpy.repeat(numpy.arange(self._local, dtype=numpy.uint32), row_lengths(part.nn))
-        self._tails = rows[order]
-        self._heads = (columns // columns.dtype.type(ranks)).astype(numpy.uint32)[order]
+        # Without a mode, NumPy makes a copy of what it takes.
+        numpy.take(rows, order, out=self._tails, mode="clip")
+        heads = (columns // columns.dtype.type(ranks)).astype(numpy.uint32)
+        numpy.take(heads, order, out=self._heads, mode="clip")
         self._distinct: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
         if not symmetric:
             for other in range(ranks):
@@ -89,11 +97,10 @@ class ComponentsRank:
 
     def start(self) -> None:
         """Forget all that was found."""
-        self.labels = numpy.arange(self._local, dtype=numpy.int64) * self.ranks + self.rank
-        self.grand = self.labels.copy()
-        self.delegate_grand = self.delegates.copy()
-        self._sent = numpy.full(self._local, UNSENT)
-        self._best = self.labels
+        self.labels[:] = numpy.arange(self.rank, self.rank + self._local * self.ranks, self.ranks)
+        self.grand = self._best = self.labels
+        self.delegate_grand[:] = self.delegates
+        self._sent.fill(UNSENT)
 
     def wanted(self, rank: int) -> NDArray[Any]:
         """Give the places at a rank to which nn arcs lead from here, uint32, each once."""
@@ -117,7 +124,7 @@ class ComponentsRank:
         A head was lowered to what it was sent before, so that sending it again would change nothing.
         """
         fell = self.grand < self._sent
-        self._sent = self.grand.copy()
+        self._sent[:] = self.grand
         found = []
         for rank in range(self.ranks):
             arcs = self._arcs_to(rank)
@@ -148,7 +155,7 @@ class ComponentsRank:
         """Lower the labels; returns the labels that fell, each once, and the smallest that they fell to."""
         falls = self._best < self.labels
         before, after = self.labels[falls], self._best[falls]
-        self.labels = numpy.minimum(self.labels, self._best)
+        numpy.minimum(self.labels, self._best, out=self.labels)
         return smallest_each(before, after)
 
     def hook(self, places: NDArray[Any], values: NDArray[Any]) -> None:

@@ -8,6 +8,8 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.buffers import make
+from gravel.kernels.partition import buffers
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 from gravel.kernels.striped.options import StripedOptions
@@ -67,20 +69,20 @@ class StripedRankSearch:
         self.asked, self.options, self.tree = asked, options, asked.tree
         counts = [local_count(vertex_count, ranks, rank) for rank in range(ranks)]
         local = counts[self.rank]
-        self.distance = numpy.empty(local, numpy.int32)
-        self.predecessor = numpy.empty(local if self.tree else 0, numpy.int64)
         self.level = 0
         self._word_starts = numpy.zeros(ranks + 1, numpy.int64)
         self._word_starts[1:] = numpy.cumsum([(count + 63) // 64 for count in counts])
-        masked = self.options.bitmask
-        self._words = numpy.zeros(int(self._word_starts[-1]) if masked else 0, numpy.uint64)
-        self._newly = numpy.empty(local, numpy.uint32)
+        words = int(self._word_starts[-1]) * options.bitmask
+        arrays = make(buffers.stripe_on_cpu(local, words, tree=self.tree), numpy)
+        self.distance, self.predecessor = arrays["distance"], arrays["predecessor"]
+        self._newly, self._words = arrays["newly"], arrays["bitmask"]
         self._marker = numpy.zeros(1, numpy.int64)
         self._frontier = self._newly[:0].copy()
+        columns = part.nn.column_indices.dtype
         # Modulo and quotient are several times faster in the width of the columns.
-        self._divisor = part.nn.column_indices.dtype.type(ranks)
-        self._heads = numpy.empty(0, part.nn.column_indices.dtype)
-        self._tails = numpy.empty(0, numpy.uint32)
+        self._divisor = columns.type(ranks)
+        self._vertex = f"u{columns.itemsize}"
+        self._heads, self._tails = make(buffers.stripe_queue(0, self._vertex, tree=self.tree), numpy).values()
 
     def start(self, source: int) -> None:
         """Forget the last search and place the source, a vertex, on the rank that owns it."""
@@ -116,8 +118,8 @@ class StripedRankSearch:
         )
         arcs = int(before[-1])
         if arcs > len(self._heads):
-            self._heads = numpy.empty(arcs, self._heads.dtype)
-            self._tails = numpy.empty(arcs if tree else 0, numpy.uint32)
+            queue = make(buffers.stripe_queue(arcs, self._vertex, tree=tree), numpy)
+            self._heads, self._tails = queue["heads"], queue["tails"]
         blocks = row_blocks(before)
         places = {first: place for place, (first, _) in enumerate(blocks)}
         counts = numpy.zeros((len(blocks), ranks), numpy.int64)
@@ -137,8 +139,7 @@ class StripedRankSearch:
         starts = numpy.zeros(ranks + 1, numpy.int64)
         starts[1:] = ends[-1]
         # Others read the bins while this rank goes on, so every level has arrays of its own.
-        ids = numpy.empty(int(starts[-1]), numpy.uint32)
-        tails = numpy.empty(len(ids) if tree else 0, numpy.uint32)
+        ids, tails = make(buffers.bins(int(starts[-1]), tree=tree), numpy).values()
 
         def scatter_one(first: int, _: int) -> None:
             place = places[first]
