@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division as Division
     from gravel.kernels.partition.census_cpu import take_census as take_census
+    from gravel.kernels.partition.chunks import partition as partition
     from gravel.kernels.partition.components import components_of_rank as components_of_rank
-    from gravel.kernels.partition.distribute import partition as partition
     from gravel.kernels.partition.layout import PartitionedGraph as PartitionedGraph
     from gravel.kernels.partition.layout import from_arrays as from_arrays
     from gravel.kernels.partition.layout import to_arrays as to_arrays
@@ -62,7 +62,7 @@ _NAMES = {
     "census": "Division",
     "census_cpu": "take_census",
     "components": "components_of_rank",
-    "distribute": "partition",
+    "chunks": "partition",
     "layout": "PartitionedGraph from_arrays to_arrays",
     "model": "Searching predict",
     "options": "SearchOptions",

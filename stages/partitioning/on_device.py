@@ -142,8 +142,7 @@ class OnDevice:
 
     def _at_once_on_device(self, some: range, ranks: int) -> tuple[dict[str, Array], list[RankSize]] | None:
         """Make the arrays of some ranks of the whole graph; None where there is no room for that."""
-        from gravel.kernels.partition.chunks_cuda import split_rows
-        from gravel.kernels.partition.rank_arrays_cuda import rank_arrays
+        from gravel.kernels.partition.chunks_cuda import rank_arrays, split_rows
         from gravel.kernels.partition.storage import size_of
 
         def make(rows: Rows, offsets: Any, columns: Any) -> list[dict[str, Any]]:

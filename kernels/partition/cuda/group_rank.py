@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gravel.kernels.exchange import Gathering
-from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
-from gravel.kernels.partition.cuda.launching import DeviceLaunch, View
+from gravel.kernels.partition.cuda.launching import DeviceBarrier, DeviceLaunch, View
 from gravel.kernels.partition.cuda.mapping import Mapping
 from gravel.kernels.partition.cuda.table import Table
 from gravel.kernels.partition.options import given_up

@@ -10,7 +10,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Gathering
-from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+from gravel.kernels.partition.cuda.launching import DeviceBarrier
 from gravel.kernels.partition.cuda.table import Table, seen_from_afar
 
 

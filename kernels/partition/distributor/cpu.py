@@ -14,8 +14,7 @@ from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.census import LARGEST, capped
 from gravel.kernels.partition.census_cpu import count_rows
-from gravel.kernels.partition.chunks import lower_end, position_of
-from gravel.kernels.partition.distribute import offsets_of
+from gravel.kernels.partition.chunks import lower_end, offsets_of, position_of
 from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.distributor.program import EdgeSource
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from gravel.kernels.arrays import index_dtype
 from gravel.kernels.buffers import make
 from gravel.kernels.partition.census import LARGEST
+from gravel.kernels.partition.chunks_cuda import narrow, offsets_of
 from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.distributor.buffers import SORT_ARCS
 from gravel.kernels.partition.distributor.program import EdgeSource
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
-from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of
 
 MOST_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
