@@ -27,7 +27,7 @@ What to call::
     search = PartitionSearch(graph, Asked(symmetric=True), SearchOptions())   # a gravel.kernels.bfs.Search
     result = search.run(source)                                               # -> BFSResult
     result = components.components(graph, symmetric=True)                                # -> ComponentsResult
-    row_offsets, column_indices = assemble.assemble(graph)                           # the graph again
+    row_offsets, column_indices = chunks.assemble(graph)                               # the graph again
 
 `gravel.stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`.
 Results are in the numbering that was partitioned. Everything here runs on the CPU with NumPy arrays.

@@ -13,7 +13,6 @@ from gravel.kernels.buffers import make
 from gravel.kernels.partition import buffers
 from gravel.kernels.partition.buffers import ANY, SMALLEST, TILE
 from gravel.kernels.partition.cuda.compact_ids import Compaction, every_id
-from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.cuda.placing import Placing, place_columns
 from gravel.kernels.partition.cuda.row_tables import (
     delegate_lengths,
@@ -26,6 +25,7 @@ from gravel.kernels.partition.cuda.row_tables import (
     short_lengths,
 )
 from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
+from gravel.kernels.partition.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.layout import SUBGRAPHS, RankPart, arc_count, local_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
 

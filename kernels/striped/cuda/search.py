@@ -12,8 +12,8 @@ from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.devices import Devices
-from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
+from gravel.kernels.partition.cuda.mapping import GroupRank
 from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, arc_count
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory
