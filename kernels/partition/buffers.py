@@ -210,6 +210,19 @@ def components_on_cpu(own: int, delegates: int, arcs: int) -> Table:
     )
 
 
+def sorting_on_cpu(arcs: int, vertex: str) -> Table:
+    """What a rank takes before it finds components, to sort its nn `arcs` by the owner of their heads."""
+    return table(
+        "host",
+        "sorted",
+        owners=("u2", arcs),
+        order=("i8", arcs),
+        rows=("u4", arcs),
+        quotients=(vertex, arcs),
+        unsorted_heads=("u4", arcs),
+    )
+
+
 def round_on_cpu(own: int, delegates: int, arcs: int, vertex: str, *, directed: bool) -> Table:
     """What a rank makes in a round of it; if the graph is `directed` it looks up each head's label, too.
 
@@ -218,6 +231,7 @@ def round_on_cpu(own: int, delegates: int, arcs: int, vertex: str, *, directed: 
     looked_up = arcs * directed
     return table(
         "host",
+        "round",
         grand=("i8", own),
         best=("i8", own),
         best_delegates=("i8", delegates),

@@ -93,10 +93,11 @@ def _estimate(parameters: TraverseParameters, graph: Extent, machine: Machine) -
         decoded = graph.bytes if graph.kind == "CompressedGraph" else 0
         compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
         counting = table("host", offsets=("i8", graph.vertices), lengths=("u4", (3, graph.vertices)))
-        searching = total(ranks_on_cpu(graph, search=bfs), "host")
-        working = max(searching, group_size and (decoded + searching) // ranks + labels)
+        searching = total(ranks_on_cpu(graph, search=bfs, together=False), "host")
+        own = decoded + total(ranks_on_cpu(graph, search=bfs, together=True), "host")
+        working = max(searching, group_size and own // ranks + labels)
         host = compiled + decoded + total(counting, "host") + _after_ranks(parameters, graph) + working
-        each = group_size and compiled + (decoded + searching + labels) // ranks
+        each = group_size and compiled + (own + labels) // ranks
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
         if on_gpus and bfs and not graph.striped:
             need = Need(host, 0, outputs, gang=group_size, each_host_bytes=each)

@@ -72,10 +72,10 @@ def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Tab
     )
 
 
-def ranks_on_cpu(graph: Extent, *, search: bool) -> Table:
-    """Return the table of all ranks of a partition on the CPU beside subgraphs; else than a `search`, labels.
+def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
+    """Return the table of all ranks on the CPU beside subgraphs, for a `search` or else for components.
 
-    A level may have all arcs between normal vertices.
+    A level may have all arcs between normal vertices. Ranks take turns, or prepare themselves `together`.
     """
     n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
     arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
@@ -92,6 +92,7 @@ def ranks_on_cpu(graph: Extent, *, search: bool) -> Table:
         return *buffers.search_on_cpu(n, delegates), *buffers.bins(arcs), *buffers.bins(arcs)
     return (
         *buffers.components_on_cpu(n, delegates, arcs),
+        *buffers.sorting_on_cpu(arcs if together else arcs // p, vertex),
         *buffers.round_on_cpu(n, delegates, arcs, vertex, directed=graph.directed),
     )
 
@@ -149,7 +150,9 @@ def distributed_need(
         checking = known(p * n, vertex if components else "i4", "host")
         size = replace(graph, normal_arcs=normal)
         own_rows = buffers.subgraphs(n, p * int(DELEGATE_SHARE * n), m, vertex, "host")
-        searching = total((*own_rows, *ranks_on_cpu(size, search=not components), *checking), "host")
+        searching = total(
+            (*own_rows, *ranks_on_cpu(size, search=not components, together=True), *checking), "host"
+        )
         need = Need(compiled + max(distribute.host_bytes(n, m, p), searching) + back, 0, outputs)
     return replace(need, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
