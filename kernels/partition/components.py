@@ -83,7 +83,8 @@ class ComponentsRank:
         columns = part.nn.column_indices
         self._local = whole.local
         kept = make(components_on_cpu(self._local, len(delegates), len(columns)), numpy)
-        self.labels, self._sent = kept["labels"], kept["sent"]
+        self.labels: NDArray[Any] = kept["labels"]
+        self._sent = kept["sent"]
         self.delegates, self.delegate_grand = kept["delegates"], kept["delegate_grand"]
         self._tails, self._heads = kept["tails"], kept["heads"]
         self.delegates[:] = delegates
