@@ -1,13 +1,15 @@
-"""An edge list read in parts, checked, with the options that say which arcs an edge makes."""
+"""An edge list read in parts, with the options that say which arcs an edge makes, and its graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
+    import numpy
     from numpy.typing import NDArray
 
     from gravel.stages.artifacts import EdgeList
@@ -74,3 +76,43 @@ class EdgeParts:
                 f"vertices {part.min()} to {part.max()} occur in the edge list; it states {self.vertices}"
             )
         return part.astype(self.dtype)
+
+
+class Output:
+    """The graph's arrays, appended range by range."""
+
+    def __init__(self, context: Context, dtype: Any) -> None:
+        import numpy
+
+        self._offsets = context.sink(numpy.int64)
+        self._columns = context.sink(dtype)
+        self._whole: Any = None
+        self._started = False
+        self.arcs = 0
+        self.loops = 0
+
+    def whole(self, rows: Any) -> None:
+        """Take all rows as they are, on the device."""
+        self._whole = rows
+        self.arcs, self.loops = len(rows.column_indices), rows.loop_count
+
+    def add(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
+        """Append rows; `row_offsets` int64 (rows + 1,) start at 0 and are overwritten."""
+        row_offsets += self.arcs
+        self._offsets.append(row_offsets[1:] if self._started else row_offsets, given=True)
+        self._columns.append(columns, given=True)
+        self._started = True
+        self.arcs += len(columns)
+        self.loops += loops
+
+    def close(self, edges: EdgeParts, keep_duplicates: bool) -> Graph:
+        """Return the graph."""
+        return Graph(
+            row_offsets=self._offsets.close() if self._whole is None else self._whole.row_offsets,
+            column_indices=self._columns.close() if self._whole is None else self._whole.column_indices,
+            vertex_count=edges.vertices,
+            arc_count=self.arcs,
+            symmetric=edges.direction == "both",
+            deduplicated=not keep_duplicates,
+            loop_count=self.loops,
+        )

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from gravel.kernels.csr.buffers import ROW
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
+
+    from gravel.stages.context import Context
+    from gravel.stages.symmetrizing.edge_parts import EdgeParts
+
+Blocks = Iterator[tuple["NDArray[Any]", "NDArray[Any]"]]
+"""Parts of the arcs: their rows, and their columns."""
 
 
 def plan_ranges(
@@ -117,3 +126,30 @@ class Spool:
             f"arcs that do not fit in memory could not be written to {self._folder}: {error.strerror}",
             hint="free disk space there, allow more open files, or give this stage more memory",
         )
+
+
+def spooled(
+    context: Context,
+    edges: EdgeParts,
+    degrees: NDArray[numpy.int64],
+    budget: int,
+    bytes_per_arc: int,
+) -> Iterator[tuple[int, int, Callable[[], Blocks]]]:
+    """Deal the arcs to files by ranges that fit, and yield first and last vertex and what reads each."""
+    import numpy
+
+    from gravel.kernels.csr.split import split
+
+    bounds = plan_ranges(degrees, budget=budget, bytes_per_arc=bytes_per_arc, bytes_per_row=ROW)
+    spool = Spool(context.scratch, len(bounds) - 1, edges.dtype)
+    context.log(
+        f"{len(bounds) - 1} source ranges, since the arcs do not fit in memory at once; "
+        f"{int(degrees.sum()) * 2 * edges.dtype.itemsize:,} bytes go to scratch files"
+    )
+    with spool:
+        for source, target in edges.parts(1):
+            spool.add(*split(source, target, numpy.array(bounds), **edges.options))
+    for index, (first, last) in enumerate(pairwise(bounds)):
+        yield first, last, partial(spool.blocks, index)
+        spool.remove(index)
+        edges.tell(2, last, edges.vertices)
