@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
+from gravel.kernels.buffers import exact, table
+from gravel.kernels.ids.buffers import from_anywhere
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
@@ -102,10 +103,9 @@ def device_need(
     fields = [line.replace(b",", b" ").split() for line in content[:100]]
     wide = any(len(field) >= _WIDE_DIGITS and field.isdigit() for line in fields for field in line)
     weighted = weights and any(len(line) > 2 for line in fields)
-    # Two ids, perhaps a weight, and one of these columns once more while its parts are joined.
-    width, weight = 8 if wide else 4, 8 if weighted else 0
-    # Ids from anywhere are sorted before.
-    numbering = TABLE_BYTES_PER_EDGE if wide else 0
-    columns = edges * (2 * width + weight + max(width, weight, numbering))
-    wanted = text_bytes(piece_bytes(memory, stored)) + columns + edges // 4
+    # One of the columns is there once more while its parts are joined; ids from anywhere are sorted before.
+    end, weight = ("u8" if wide else "u4", edges), ("f8", edges * weighted)
+    once_more = [table(joined=end), table(joined=weight), from_anywhere(edges) if wide else ()]
+    columns = table(source=end, target=end, weight=weight, lines=("u1", edges // 4))
+    wanted = text_bytes(piece_bytes(memory, stored)) + exact((*columns, *max(once_more, key=exact)))
     return min(wanted, machine.device_memory)

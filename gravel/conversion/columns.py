@@ -125,8 +125,10 @@ def encode_on_device(columns: list[Any], device_memory: int) -> tuple[Dictionary
     """
     import numpy
 
+    from gravel.kernels.buffers import total
     from gravel.kernels.cuda.room import is_out_of_memory
-    from gravel.kernels.ids.text_cuda import MAX_ROWS, TextTable, device_bytes
+    from gravel.kernels.ids import buffers
+    from gravel.kernels.ids.text_cuda import MAX_ROWS, TextTable
     from gravel.stages.texts import Texts, ascending
     from gravel.stages.vertex_ids.dictionary import Dictionary, texts_in, values_of
 
@@ -137,7 +139,7 @@ def encode_on_device(columns: list[Any], device_memory: int) -> tuple[Dictionary
     texts: list[Texts] = [text for part in parts if part is not None for text in part]
     rows = sum(text.size for text in texts)
     size = sum(int(text.offsets[-1] - text.offsets[0]) for text in texts)
-    if not 0 < rows <= MAX_ROWS or device_bytes(rows, size) > device_memory:
+    if not 0 < rows <= MAX_ROWS or total(buffers.texts(rows, size)) > device_memory:
         return None
     try:
         table = TextTable(texts)

@@ -254,8 +254,7 @@ def _read(
     from gravel.graphs.stage_calls import InMemory, called
     from gravel.stages.ingest import ingest
     from gravel.stages.ingest_parameters import IngestParameters
-    from gravel.stages.symmetrize import symmetrize
-    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+    from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 
     machine = this_machine(backend, host_memory)
     context = InMemory(machine)

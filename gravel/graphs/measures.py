@@ -182,7 +182,7 @@ def pagerank(
     started = time.perf_counter()
 
     def prepare() -> Flow:
-        need = flow_need(extent_of(stored), flows, machine, weighted=weighted)
+        need = flow_need(extent_of(stored), flows, machine, weighted=weighted, personalized=jumps is not None)
         refuse_need("pagerank", need, machine, rows.host_memory, "Use a machine with more memory")
         return flow_of(stored, flows, machine, weighted=weighted)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from gravel.kernels.buffers import total, vertex_type
+from gravel.kernels.csr import buffers
 from gravel.memory import refuse, refuse_device, refuse_need
 from gravel.stages.artifacts import CompressedGraph, EdgeList, Graph
 from gravel.stages.context import PlainContext
@@ -56,8 +58,7 @@ def from_edges(
     `NotEnoughMemory` where the rows do not fit.
     """
     from gravel.kernels.arrays import backend_of, on_host
-    from gravel.stages.symmetrize import WORKING_BYTES, symmetrize
-    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+    from gravel.stages.symmetrize import WORKING_BYTES, SymmetrizeParameters, symmetrize
     from gravel.stages.weights import weighted_bytes
 
     count, edges = converted.ids.count, len(converted.source)
@@ -69,8 +70,8 @@ def from_edges(
     if weighted:
         refuse(f"{what} with weights", weighted_bytes(count, edges), machine, host_memory, hint)
     elif machine.backend == "cpu":
-        arcs, width = edges * (1 if directed else 2), 4 if count < 1 << 32 else 8
-        needed = 8 * (count + 2) + width * arcs + WORKING_BYTES
+        rows = buffers.on_host(count, edges * (1 if directed else 2), vertex_type(count))
+        needed = total(rows, "host") + WORKING_BYTES
         refuse(what, needed, machine, host_memory, f"{hint}, or a workflow, which builds graphs in parts")
     given = EdgeList(
         source=source, target=target, weight=weights, vertex_count=count, undirected=not directed

@@ -12,11 +12,6 @@ what libraries keep for themselves, as measured on an H200."""
 MODULE_BYTES = 256 << 20
 """The same where the context is there already."""
 
-SORT_BYTES_PER_KEY = 9
-"""What CuPy's sort takes beside 64-bit keys: a copy of each, and counters of CUB's radix sort, 256 words of
-32 bits for a tile. On an H100 a tile has 5,760 keys, and the counters take 0.18 bytes of a key."""
-
-
 HOST_LIBRARIES = ("numpy", "pyarrow")
 
 DEVICE_LIBRARIES = ("cupy", "cupy_backends")

@@ -32,7 +32,8 @@ def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine)
     """State what the stage takes for a graph."""
     if parameters.measure == "pagerank":
         weighted = stored.weighted and parameters.by != "arcs"
-        return flow_need(stored, parameters.direction, machine, weighted=weighted)
+        personalized = parameters.personalization != "all"
+        return flow_need(stored, parameters.direction, machine, weighted=weighted, personalized=personalized)
     read = replace(stored, weighted=False)
     graph = turned_extent(read, parameters.direction)
     sources = sources_asked(parameters, graph.vertices)

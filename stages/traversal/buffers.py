@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gravel.kernels.bfs import buffers as bfs
-from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.buffers import Buffer, Table, exact, total, vertex_type
 from gravel.kernels.components import buffers as components
 from gravel.kernels.placement.plan import BUFFERS, Plan
 from gravel.kernels.relabel_cuda import back_table
-from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
+from gravel.stages.ordering.placing import finding, renumbered
 from gravel.stages.traversal.encoded import WHOLE
 from gravel.stages.traversal.names import OF_ALL_VERTICES
 from gravel.stages.traversal.placing import COUNTED_AT_ONCE, batch_of, width_of
@@ -181,6 +181,6 @@ def _ordering_bytes(vertices: int, arcs: int, width: int) -> int:
     """
     first = 8 * vertices + width * arcs
     # What was given is counted in both.
-    finding = community_bytes(vertices, arcs) - width * arcs
-    applying = DEVICE_BYTES_PER_ROW * vertices + (width + DEVICE_BYTES_PER_ARC) * arcs
-    return first + width * vertices + max(finding, applying)
+    found = exact(finding("community", vertices, arcs)) - width * arcs
+    applied = exact(renumbered(vertices, arcs)) - width * arcs
+    return first + width * vertices + max(found, applied)

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from gravel.kernels.arrays import backend_of, index_dtype, on_host
+from gravel.kernels.buffers import exact
 from gravel.kernels.cuda.room import is_out_of_memory
-from gravel.kernels.ids.cuda import BITS, Bitmap, Table, bitmap_bytes, shifted
+from gravel.kernels.ids.buffers import bitmap, from_anywhere
+from gravel.kernels.ids.cuda import BITS, Bitmap, Table, shifted
 from gravel.stages.artifacts import EdgeList, VertexIds
-from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
 from gravel.stages.readers import Chunk
 
 if TYPE_CHECKING:
@@ -193,7 +194,9 @@ class _Edges:
         self._least, self._most = min(self._least, least), max(self._most, most)
         self._count += len(chunk.source)
         size = sum(array.nbytes for array in chunk[:3] if array is not None)
-        if self._spool is None and self._bytes + size > max(self._room // 2, self._room - bitmap_bytes(BITS)):
+        if self._spool is None and self._bytes + size > max(
+            self._room // 2, self._room - exact(bitmap(BITS))
+        ):
             self.set_aside()
         if self._spool is not None:
             self._spool_away(*chunk[:3])
@@ -244,9 +247,9 @@ class _Edges:
             return None
         left = self._room - self._bytes
         try:
-            if span <= BITS and bitmap_bytes(span) <= left:
+            if span <= BITS and exact(bitmap(span)) <= left:
                 return self._added(Bitmap(self._least, self._most))
-            if self._spool is None and TABLE_BYTES_PER_EDGE * self._count <= left:
+            if self._spool is None and exact(from_anywhere(self._count)) <= left:
                 return self._added(Table())
         except Exception as error:
             if not is_out_of_memory(error):

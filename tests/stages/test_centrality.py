@@ -17,8 +17,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 
 VERTICES = 300
 

@@ -21,8 +21,7 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.sections.centralities import centrality_sections
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.verify import verify
 from gravel.stages.verifying.parameters import VerifyParameters
 from tests.stages.test_centrality import edges

@@ -96,6 +96,7 @@ CASES: dict[str, Case] = {
     "dense": Case("symmetrize", {}, {"input": "dense edges"}),
     **{f"reorder {method}": Case("reorder", {"method": method}, GRAPH, gpu=True) for method in ORDERS},
     "reorder directed": Case("reorder", {"method": "rcm"}, {"input": "arcs"}, gpu=True),
+    "reorder weighted": Case("reorder", {"method": "degree"}, {"input": "weighted"}),
     "reorder sparse": Case("reorder", {"method": "degree"}, {"input": "sparse"}, gpu=True),
     **{f"compress {codec}": Case("compress", {"codec": codec}, GRAPH, gpu=True) for codec in CODECS},
     "compress sparse": Case("compress", {}, {"input": "sparse"}, gpu=True),
@@ -188,6 +189,13 @@ CASES: dict[str, Case] = {
     "betweenness": Case(
         "centrality", {"measure": "betweenness", "sources": {"random": 128}}, GRAPH, gpu=True
     ),
+    "pagerank": Case("centrality", {"measure": "pagerank"}, GRAPH, gpu=True),
+    "pagerank weighted in": Case(
+        "centrality", {"measure": "pagerank", "direction": "in"}, {"input": "weighted directed"}
+    ),
+    "pagerank both": Case("centrality", {"measure": "pagerank", "direction": "both"}, {"input": "arcs"}),
+    "pagerank varint": Case("centrality", {"measure": "pagerank"}, {"input": "compress varint"}, gpu=True),
+    "pagerank ordered": Case("centrality", {"measure": "pagerank"}, {"input": "reorder degree"}),
     "counters": Case("counters", {"tool": "none"}, GRAPH, gpu=True),
     "links": Case("links", {"largest": "{bytes}", "total": "{bytes}", "transports": ["wire"]}),
     "graph500": Case("graph500", {"scale": "{scale}", "searches": 2}, gpu=True),

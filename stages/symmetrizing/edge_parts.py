@@ -1,16 +1,14 @@
-"""Edge lists and graphs larger than memory: edges read in parts, and arcs on disk by ranges of sources."""
+"""An edge list read in parts, with the options that say which arcs an edge makes, and its graph."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.artifacts import Graph
 from gravel.stages.errors import StageError
-from gravel.stages.scratch_file import ScratchFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy
     from numpy.typing import NDArray
 
@@ -80,64 +78,41 @@ class EdgeParts:
         return part.astype(self.dtype)
 
 
-def plan_ranges(
-    degrees: NDArray[numpy.int64], *, budget: int, bytes_per_arc: int, bytes_per_row: int
-) -> list[int]:
-    """Cut the vertices into the fewest ranges that fit the budget each.
+class Output:
+    """The graph's arrays, appended range by range."""
 
-    `degrees[v]` counts the arcs of v before duplicates are removed. Returns the bounds, ascending from 0 to
-    the number of vertices. Raises `StageError` naming the vertex whose row alone does not fit.
-    """
-    from gravel.kernels.csr.split import next_bound
+    def __init__(self, context: Context, dtype: Any) -> None:
+        import numpy
 
-    bounds = [0]
-    while bounds[-1] < len(degrees):
-        bound = next_bound(degrees, bounds[-1], budget, bytes_per_arc, bytes_per_row)
-        if bound == bounds[-1]:
-            arcs = int(degrees[bound])
-            raise StageError(
-                f"one vertex has {arcs:,} arcs; building its row takes "
-                f"{arcs * bytes_per_arc + bytes_per_row:,} bytes, and {max(budget, 0):,} are left for that",
-                hint="give this stage more memory",
-                vertices=[bound],
-            )
-        bounds.append(bound)
-    return bounds if len(bounds) > 1 else [0, 0]
+        self._offsets = context.sink(numpy.int64)
+        self._columns = context.sink(dtype)
+        self._whole: Any = None
+        self._started = False
+        self.arcs = 0
+        self.loops = 0
 
+    def whole(self, rows: Any) -> None:
+        """Take all rows as they are, on the device."""
+        self._whole = rows
+        self.arcs, self.loops = len(rows.column_indices), rows.loop_count
 
-class Spool:
-    """Arcs in files, one for each range, in the order in which they came.
+    def add(self, row_offsets: NDArray[numpy.int64], columns: NDArray[Any], loops: int) -> None:
+        """Append rows; `row_offsets` int64 (rows + 1,) start at 0 and are overwritten."""
+        row_offsets += self.arcs
+        self._offsets.append(row_offsets[1:] if self._started else row_offsets, given=True)
+        self._columns.append(columns, given=True)
+        self._started = True
+        self.arcs += len(columns)
+        self.loops += loops
 
-    Takes `2 * itemsize` bytes of disk for each arc. Raises StageError where the disk takes no more.
-    """
-
-    def __init__(self, folder: Path, ranges: int, dtype: Any) -> None:
-        self._dtype = dtype
-        self._files = [ScratchFile(folder) for _ in range(ranges)]
-        self._counts: list[list[int]] = [[] for _ in range(ranges)]  # arcs: their rows, then their columns
-
-    def add(self, rows: NDArray[Any], columns: NDArray[Any], ends: NDArray[numpy.int64]) -> None:
-        """Append what `gravel.kernels.csr.split` returns."""
-        for index, file in enumerate(self._files):
-            low, high = int(ends[index]), int(ends[index + 1])
-            if low < high:
-                file.append(rows[low:high])
-                file.append(columns[low:high])
-                self._counts[index].append(high - low)
-
-    def blocks(self, index: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """Read a range's arcs back, rows and columns."""
-        place, size = 0, self._dtype.itemsize
-        for count in self._counts[index]:
-            rows = self._files[index].read(place, count, self._dtype)
-            yield rows, self._files[index].read(place + size * count, count, self._dtype)
-            place += 2 * size * count
-
-    def remove(self, index: int) -> None:
-        """Remove the file of a range."""
-        self._files[index].close()
-
-    def close(self) -> None:
-        """Remove all files."""
-        for file in self._files:
-            file.close()
+    def close(self, edges: EdgeParts, keep_duplicates: bool) -> Graph:
+        """Return the graph."""
+        return Graph(
+            row_offsets=self._offsets.close() if self._whole is None else self._whole.row_offsets,
+            column_indices=self._columns.close() if self._whole is None else self._whole.column_indices,
+            vertex_count=edges.vertices,
+            arc_count=self.arcs,
+            symmetric=edges.direction == "both",
+            deduplicated=not keep_duplicates,
+            loop_count=self.loops,
+        )
