@@ -100,7 +100,7 @@ def test_what_the_host_has_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr("gravel.stages.vertex_ids.on_device.TextTable", refuse)
+    monkeypatch.setattr("gravel.kernels.ids.text_cuda.TextTable", refuse)
     assert encode_on_device([texts, texts], ROOM) is None
     monkeypatch.setattr(text_cuda, "MAX_ROWS", 2)
     with pytest.raises(ValueError, match="3 texts; 2 fit"):
