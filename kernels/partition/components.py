@@ -203,7 +203,8 @@ class _Exchange:
         """Give the labels of the own vertices' labels: a request, and a reply."""
         end, labels, p = self._end, self._state.labels, self._end.size
         if p == 1:
-            return labels[labels]
+            own: NDArray[Any] = labels[labels]
+            return own
         distinct, places = numpy.unique(labels, return_inverse=True)
         owner = distinct % p
         requests = {rank: (distinct[owner == rank] // p).astype(numpy.uint32) for rank in range(p)}

@@ -73,7 +73,8 @@ class RankSearch:
         self.distance, self.delegate_distance = arrays["distance"], arrays["delegate_distance"]
         self.predecessor, self.nn_predecessor = arrays["predecessor"], arrays["nn_predecessor"]
         self.delegate_predecessor = arrays["delegate_predecessor"]
-        self._seen, self._newly = arrays["seen"], arrays["newly"]
+        self._seen: NDArray[Any] = arrays["seen"]
+        self._newly = arrays["newly"]
         self.level = self._marked = 0
         self._filled = {
             "nd": len(part.nd_source_list),

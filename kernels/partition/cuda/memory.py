@@ -29,7 +29,7 @@ from gravel.kernels.partition.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.layout import SUBGRAPHS, RankPart, arc_count, local_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
 
-_NONE = buffers.Size(*[0] * 7, "u4")
+_NONE = buffers.Size(0, 0, 0, 0, 0, 0, 0, "u4")
 
 SHARED = tuple(each.name for each in buffers.shared(_NONE))
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
