@@ -111,8 +111,8 @@ NOTES = {
     "closeness_centrality": f"Without `distance`, or {WEIGHTS.replace('weight', 'distance')}. By weights on "
     "the CPU.",
     "harmonic_centrality": "Without `distance`.",
-    "edge_betweenness_centrality": f"Without `weight`, or {WEIGHTS}, and for graphs without parallel edges. By "
-    "weights on the CPU.",
+    "edge_betweenness_centrality": f"Without `weight`, or {WEIGHTS}, and for graphs without parallel edges. "
+    "By weights on the CPU.",
     "pagerank": f"For graphs that are no multigraphs. {WEIGHTS[0].upper()}{WEIGHTS[1:]}, or None.",
 }
 """Calls that a function does not take, and that NetworkX runs itself."""

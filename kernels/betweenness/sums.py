@@ -97,15 +97,18 @@ def sampling_error(
     error that the sample allows, with the correction for one without replacement from all `candidates`: 0
     where all were searched from, inf for one of several. What no source found has the error 0.
     """
-    found = numpy.zeros(len(values))
     if sources >= candidates or most < 1:
-        return found
+        return numpy.zeros(len(values))
     whole = factor * sources * most
-    part = numpy.clip(values / whole, 0.0, 1.0)
-    left = 1 - sources / candidates
-    some = part > 0
-    found[some] = numpy.inf if sources < 2 else numpy.sqrt(part * (1 - part) * left / (sources - 1))[some]
-    return found * whole
+    found = numpy.clip(values / whole, 0.0, 1.0)
+    if sources < 2:
+        found[found > 0] = numpy.inf
+        return found
+    found *= 1 - found
+    found *= (1 - sources / candidates) / (sources - 1)
+    numpy.sqrt(found, out=found)
+    found *= whole
+    return found
 
 
 def scale(

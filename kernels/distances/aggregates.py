@@ -80,6 +80,11 @@ class VertexAggregates:
         """Make room for the results of all vertices; `dtype` is that of distances."""
         return cls(**make(sums_of_vertices(vertices, dtype=numpy.dtype(dtype).str[1:]), numpy))
 
+    def forget(self) -> None:
+        """Make them what they are before any source."""
+        for each, start in zip((self.reached, self.total, self.largest), (0, 0, -1), strict=True):
+            each[:] = start
+
     def add(self, other: VertexAggregates) -> None:
         """Take in what other sources found."""
         numpy.add(self.reached, other.reached, out=self.reached)

@@ -52,6 +52,19 @@ def sums_of_sources(sources: int, dtype: str = "i8") -> Table:
     return table("host", reached=("i8", sources, 0), total=length, reciprocal=reciprocal, eccentricity=length)
 
 
+def bounds_kept(vertices: int, most: int) -> Table:
+    """Bounds of eccentricities from below and from above, which begin with `most`."""
+    return table(lower=("i8", vertices, 0), upper=("i8", vertices, most))
+
+
+def bounds(vertices: int) -> Table:
+    """What they take at most while one search is taken in, with its distances."""
+    number = ("i8", vertices)
+    names = ("degree", "undecided", "distance", "least", "larger", "new_lower", "new_upper", "low", "high")
+    search = table(**dict.fromkeys(names, number), found=("i4", vertices), reached=("u1", (4, vertices)))
+    return (*bounds_kept(vertices, 0), *search)
+
+
 def widest(
     vertices: int, itemsize: int, sources: int, threads: int, memory: int, per_thread: int = 0
 ) -> tuple[int, int, int]:

@@ -50,9 +50,9 @@ def estimate(
 
     An error is the largest standard error that the sample allows. Distances with the mean m, from `least` to
     the largest one L of the vertex, have the variance (L - m) (m - `least`) or less (Bhatia and Davis, A
-    Better Bound on the Variance, American Mathematical Monthly 107(4), 2000). The share that is reached has the
-    variance of a share. Both are corrected for a sample without replacement. It is 0 for all candidates and
-    where no source is reached, which says nothing of the others, and inf where only one of several is.
+    Better Bound on the Variance, American Mathematical Monthly 107(4), 2000). The share that is reached has
+    the variance of a share. Both are corrected for a sample without replacement. It is 0 for all candidates
+    and where no source is reached, which says nothing of the others, and inf where only one of several is.
     """
     n, drawn, population = len(candidates), len(sources), int(numpy.count_nonzero(candidates))
     own = numpy.zeros(n)

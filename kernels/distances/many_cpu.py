@@ -72,6 +72,11 @@ class _OnThreads:
             found.add(each)
         return found
 
+    def forget_vertices(self) -> None:
+        """Make the sums of vertices what they are before any run."""
+        for each in self._sums:
+            each.forget()
+
     def _open(self, threads: int) -> None:
         """Make the sums of each thread; the thread itself begins with the first run."""
         self._sums = [VertexAggregates.empty(self._count if self._vertices else 0) for _ in range(threads)]

@@ -95,6 +95,11 @@ class ByWeight:
         """Return the sums of each vertex over all runs, if they were asked for."""
         return self._sums
 
+    def forget_vertices(self) -> None:
+        """Make the sums of vertices what they are before any run."""
+        if self._sums is not None:
+            self._sums.forget()
+
 
 def aggregate(
     row_offsets: NDArray[numpy.int64],

@@ -19,6 +19,7 @@ from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import symmetrize
 from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.traversal.parameters import VertexSources
 
 VERTICES = 300
 
@@ -97,7 +98,7 @@ def test_values_are_those_of_networkx(graph: Graph, reference: Any, measure: str
     found = measured(asked(measure), stored)
     assert (found.measure, found.vertex, found.vertex_count) == (measure, None, VERTICES)
     numpy.testing.assert_allclose(found.value, [expected[v] for v in range(VERTICES)], rtol=1e-12)
-    some = measured(asked(measure, vertices={"vertices": [7, 3, 200]}), stored)
+    some = measured(asked(measure, vertices=VertexSources(vertices=[7, 3, 200])), stored)
     assert numpy.asarray(some.vertex).tolist() == [7, 3, 200]
     numpy.testing.assert_allclose(some.value, [expected[v] for v in (7, 3, 200)], rtol=1e-12)
     drawn = measured(asked(measure, vertices={"random": 20, "seed": 5}), stored)
@@ -151,7 +152,7 @@ def test_distances_of_a_directed_graph(directed: Graph, direction: str, order: s
         values = [expected[measure][v] for v in range(VERTICES)]
         numpy.testing.assert_allclose(found.value, values, rtol=1e-12)
         assert found.direction == direction
-        some = measured(asked(measure, direction=direction, vertices={"vertices": [7, 3]}), stored)
+        some = measured(asked(measure, direction=direction, vertices=VertexSources(vertices=[7, 3])), stored)
         numpy.testing.assert_allclose(some.value, [values[7], values[3]], rtol=1e-12)
 
 
@@ -194,11 +195,11 @@ def test_more_hops_than_the_diameter_count_all_that_is_reached(graph: Graph) -> 
 
 def test_what_is_refused(graph: Graph) -> None:
     with pytest.raises(StageError, match="no such source: 300"):
-        measured(asked("closeness", vertices={"vertices": [300]}), graph)
+        measured(asked("closeness", vertices=VertexSources(vertices=[300])), graph)
     for given, message in (
         ({"measure": "neighbourhood"}, "needs hops"),
         ({"measure": "closeness", "hops": 2}, "takes no hops"),
-        ({"measure": "closeness", "vertices": {"vertices": [1, 2, 1]}}, "vertex 1 is listed twice"),
+        ({"measure": "closeness", "vertices": [1, 2, 1]}, "vertex 1 is listed twice"),
         ({"measure": "closeness", "direction": "up"}, "'out', 'in' or 'both'"),
         ({"measure": "closeness", "endpoints": True}, "closeness takes no endpoints"),
         ({"measure": "betweenness", "vertices": {"random": 3}}, "sources says from which"),

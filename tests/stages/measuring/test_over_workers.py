@@ -25,6 +25,7 @@ from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.spreading import MAX_WORKERS
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal.parameters import VertexSources
 from tests.stages.ranks.test_searches import GangContext, graph_of
 from tests.stages.traversal.test_spread import ordered
 
@@ -32,7 +33,7 @@ MEASURES: dict[str, dict[str, Any]] = {
     "closeness": {},
     "harmonic": {"vertices": {"random": 60}},
     "neighbourhood": {"hops": 2},
-    "eccentricity": {"vertices": {"vertices": [5, 9, 2, 70]}},
+    "eccentricity": {"vertices": VertexSources(vertices=[5, 9, 2, 70])},
     "average_path_length": {"vertices": {"random": 70}},
     "betweenness": {"endpoints": True},
     "edge_betweenness": {"memory": 400_000, "sources": {"random": 200}},

@@ -106,7 +106,7 @@ def test_what_has_no_mean_or_bound_has_none() -> None:
 
 def test_what_does_not_go_together() -> None:
     for given, message in (
-        ({"measure": "average_path_length", "vertices": {"vertices": [1]}}, "chosen ones bound nothing"),
+        ({"measure": "average_path_length", "vertices": [1]}, "chosen ones bound nothing"),
         ({"measure": "closeness", "confidence": 0.9}, "closeness takes no confidence"),
         ({"measure": "average_path_length", "confidence": 1.0}, "less than 1"),
         ({"measure": "edge_betweenness", "endpoints": True}, "edge_betweenness takes no endpoints"),

@@ -178,6 +178,17 @@ CASES: dict[str, Case] = {
     "betweenness": Case(
         "centrality", {"measure": "betweenness", "sources": {"random": 128}}, GRAPH, gpu=True
     ),
+    "closeness sampled": Case("centrality", {"measure": "closeness", "sources": {"random": 256}}, GRAPH),
+    "closeness weighted": Case(
+        "centrality",
+        {"measure": "closeness", "by": "weights", "sources": {"random": 8}},
+        {"input": "weighted"},
+    ),
+    "betweenness weighted": Case(
+        "centrality",
+        {"measure": "betweenness", "by": "weights", "sources": {"random": 8}},
+        {"input": "weighted"},
+    ),
     "counters": Case("counters", {"tool": "none"}, GRAPH, gpu=True),
     "links": Case("links", {"largest": "{bytes}", "total": "{bytes}", "transports": ["wire"]}),
     "graph500": Case("graph500", {"scale": "{scale}", "searches": 2}, gpu=True),
