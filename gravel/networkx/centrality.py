@@ -109,7 +109,8 @@ def closeness_centrality(
     if u is None:
         vertices = numpy.arange(len(G))
     else:
-        vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
+        missing = f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph"
+        vertices = numpy.array([vertex_for_paths(G, u, missing)])
     sums = _sums(G, vertices) if distance is None else _weighted_sums(G, distance, vertices)
     values = closeness(sums, len(G), wf_improved=wf_improved).tolist()
     return values[0] if u is not None else dict(zip(G, values, strict=True))
