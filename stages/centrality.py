@@ -36,9 +36,9 @@ def centrality(
     A killed run continues from its last checkpoint. Betweenness is the same for `direction: out` and `in`.
     NetworkX defines eccentricity only if every vertex reaches all others.
 
-    Estimates come with bounds of their standard errors, `error`, as `kernels/distances/closeness.py` and
-    `kernels/betweenness/sums.py` define them. An estimate from all vertices is the exact value. By weights,
-    paths through arcs of weight zero count as in NetworkX, with neighbours in the order of the rows.
+    Estimates come with bounds of their standard errors. `kernels/distances/closeness.py` and
+    `kernels/betweenness/sums.py` define these. Arcs of weight zero count as in NetworkX, with neighbours in
+    the order of the rows.
 
     A compressed graph is decoded where a GPU has room for that, and otherwise read as it is. Rows that fit a
     GPU in no form are split between it and host memory, or read in parts. A partition is put together again.
@@ -47,9 +47,9 @@ def centrality(
     weights, or by the arcs of a directed graph, they are columns there. A killed run starts PageRank again.
     The stage `verify` checks the ranks.
 
-    Raises `StageError` for a vertex that does not exist, weights that are missing or negative, memory that is
-    too small, more shortest paths than a float64 holds, and PageRank that does not converge, with its
-    residual.
+    Raises `StageError` for a vertex that does not exist, weights that are missing or negative, and too little
+    memory. The same holds for more shortest paths than a float64 holds, and for PageRank that does not
+    converge, with its residual.
     """
     import numpy
 
@@ -112,9 +112,9 @@ def centrality(
         raise StageError(str(error), hint="allow more memory, or use a machine that has it") from None
     except TooManyPaths as error:
         raise StageError(str(error), hint="measure closeness or harmonic centrality instead") from None
-    value, error, batches = found.value, found.error, found.batches
+    value, errors, batches = found.value, found.error, found.batches
     if bounded or parameters.estimated or parameters.measure == "betweenness":
-        value, error = value[starts], None if error is None else error[starts]
+        value, errors = value[starts], None if errors is None else errors[starts]
     vertex, target = (chosen, None) if found.ends is None else found.ends
 
     def kept(array: Any) -> Any:
@@ -127,7 +127,7 @@ def centrality(
     measured = Centrality(
         measure=parameters.measure,
         value=kept(value),
-        error=kept(error),
+        error=kept(errors),
         vertex=kept(vertex),
         target=kept(target),
         vertex_count=graph.vertex_count,

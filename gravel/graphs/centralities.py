@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -83,16 +84,17 @@ def _estimated(
     options: dict[str, Any] = {"vertices": True, "progress": progress}
     if weighted:
         there, permutation, memory = weighted_rows(rows, "closeness", opposite.get(direction, direction))
-        offsets, search = there[0], lambda: by_weight.aggregate(*there, starts, memory=memory, **options)
+        offsets, search = there[0], partial(by_weight.aggregate, *there)
+        options["memory"] = memory
     else:
         placed = searched_rows(rows, "closeness")
         permutation, offsets = placed.permutation, on_host(offsets_of(placed.rows))
-        options |= {"symmetric": not rows.directed, "memory": placed.memory, "split": placed.split}
-        search = lambda: many.aggregate_rows(placed.rows, starts, **options)  # noqa: E731
+        search = partial(many.aggregate_rows, placed.rows, symmetric=not rows.directed)
+        options |= {"memory": placed.memory, "split": placed.split}
     starts, _ = drawn(offsets, permutation, k, seed)
     candidates = numpy.diff(offsets) > 0
     if len(starts):
-        sums: VertexAggregates = fitting(search).vertices
+        sums: VertexAggregates = fitting(lambda: search(starts, **options)).vertices
         least = 0.0 if weighted else 1.0
         found = estimate(sums, starts, candidates, wf_improved=wf_improved, least=least)
     else:
@@ -171,7 +173,8 @@ def _sums(
 
     weights = None
     if weighted:
-        (*forward, weights), permutation, memory = weighted_rows(rows, name, direction)
+        (*columns, weights), permutation, memory = weighted_rows(rows, name, direction)
+        forward: Rows = (columns[0], columns[1])
     else:
         forward, permutation, memory = plain_rows(rows, name)
     starts, candidates = drawn(forward[0], permutation, k, seed)

@@ -122,14 +122,15 @@ def weighted_rows(
     Raises ValueError for rows without weights and for weights that are negative or not finite, and
     `NotEnoughMemory`.
     """
-    from gravel.graphs.paths import NEEDS_WEIGHTS
     from gravel.kernels.sssp.weights import checked
     from gravel.stages.compressing.decoding import unpacked_weights
     from gravel.stages.weights import unusable
 
     weights = on_host(unpacked_weights(rows.stored.weights))
     if weights is None:
-        raise ValueError(NEEDS_WEIGHTS.replace("shortest paths need", f"{name} by weights needs"))
+        raise ValueError(
+            f"{name} by weights needs weights, and this graph has none: gravel.graph(..., weights=...)"
+        )
     on_cpu = rows.replaced(rows.stored, machine=replace(rows.machine, backend="cpu"))
     columns, permutation, memory = plain_rows(on_cpu, name)
     try:

@@ -11,7 +11,6 @@ from typing import Any
 
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.events import Pace, describe_pace
-from gravel.running import in_notebook
 
 Progress = Callable[[int, int], None]
 """A function of the number of vertices that are done, and of all."""
@@ -21,6 +20,13 @@ QUIET = 2.0
 
 PERIOD = 0.25
 """Seconds between two lines."""
+
+
+def in_notebook() -> bool:
+    """Say whether this process is the kernel of a notebook, without importing IPython."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and hasattr(shell, "kernel")
 
 
 @contextmanager

@@ -154,8 +154,8 @@ class Top(list[tuple[Any, Any]]):
 
         if self.errors is None:
             return table("largest", {str(each): value for each, value in self})
-        said = {str(each): f"{value:.6g} ± {error:.2g}" for each, value, error in self._rows()}
-        return table("largest, ± the largest standard error", said)
+        rows = {str(each): f"{value:.6g} ± {error:.2g}" for each, value, error in self._rows()}
+        return table("largest, ± the largest standard error", rows)
 
     def _rows(self) -> list[tuple[Any, Any, float]]:
         assert self.errors is not None

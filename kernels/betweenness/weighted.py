@@ -60,7 +60,7 @@ def search_each_by_weight(
             break
         _count_paths(graph, source, tail, distance, order, before, paths, share)
         if not all_finite(paths, order, tail):
-            overflowed = source
+            overflowed = int(source)
         elif overflowed < 0:
             if endpoints:
                 sums[source] += tail - 1

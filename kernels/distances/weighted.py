@@ -128,7 +128,7 @@ def _search(rows: Any, source: NDArray[Any], space: Any, at: int, results: Any, 
     """Search from one source, whose results are those at a place; returns the vertices that it reaches."""
     reached, total, reciprocal, largest = results
     _, best, order = space[:3]
-    tail = nearest_first(rows, source, -1, False, best.dtype.type(0), space, stop)
+    tail: int = nearest_first(rows, source, -1, False, best.dtype.type(0), space, stop)
     for i in range(tail):
         distance = numpy.float64(best[order[i]])
         total[at] += distance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.kernels.buffers import Buffer, Table, table
+from gravel.kernels.buffers import Buffer, Table, exact, table
 from gravel.kernels.distances.buffers import sums_of_sources, sums_of_vertices
 from gravel.stages.measuring.parameters import count_chosen
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 COMPILED = 126 << 20
 """Measured (tests/drills/stopped.py, scale 14): what Numba takes to compile the searches, and what importing
 it does."""
+
+COMPILED_WEIGHTED = 104 << 20
+"""The same of searches by weights, and of what reads weights."""
 
 COMPILED_PATHS = 74 << 20
 """The same of betweenness, which compiles one search: 66 MiB with a graph of scale 12, compiled anew."""
@@ -40,17 +43,18 @@ def of_sources(vertices: int, sources: int) -> Table:
     """What is found of each source, in the order of searches and in that of sources, and saved."""
     found = sums_of_sources(sources)
     first_offsets = table("host", first_offsets=("i8", vertices))
-    return (*compiled(COMPILED), *first_offsets, *(2 + COPIES) * found)
+    return (*first_offsets, *(2 + COPIES) * found)
 
 
 def of_sample(vertices: int) -> Table:
     """What is found of each vertex over sampled sources, of all and of a batch, and saved; or estimates."""
     found, number = sums_of_vertices(vertices), ("f8", vertices)
-    names = ("own", "others", "asked", "mean", "value", "error", "spread", "part")
+    names = ("own", "others", "asked", "there", "mean", "value", "error", "spread", "part", "product")
+    names += ("kept_value", "kept_error", "rounded")
     estimates = table("host", **dict.fromkeys(names, number))
     more = max((1 + COPIES) * found, estimates, key=lambda each: sum(row.nbytes for row in each))
     first_offsets = table("host", first_offsets=("i8", vertices), candidates=("u1", (2, vertices)))
-    return (*compiled(COMPILED), *first_offsets, *found, *more)
+    return (*first_offsets, *found, *more)
 
 
 def of_paths(vertices: int, arcs: int | None, *, sampled: bool) -> Table:
@@ -65,3 +69,9 @@ def of_paths(vertices: int, arcs: int | None, *, sampled: bool) -> Table:
         sorting = (Buffer("sorting", "u1", BYTES_OF_EDGE * arcs, place="host"),)
         return (*compiled(COMPILED_PATHS), *rows, *sorting, *error)
     return (*compiled(COMPILED_PATHS), *rows, *table("host", saved=("f8", (1 + COPIES, vertices))))
+
+
+def host_bytes(parameters: CentralityParameters, vertices: int, sources: int) -> int:
+    """State what a measure by distances takes on the host beside rows and searches."""
+    found = of_sample(vertices) if parameters.estimated else of_sources(vertices, sources)
+    return exact((*compiled(COMPILED_WEIGHTED if parameters.weighted_paths else COMPILED), *found))

@@ -61,8 +61,7 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     """
     from gravel.kernels.sssp.weights import checked
     from gravel.stages.compressing.decoding import unpacked_weights
-    from gravel.stages.measuring.buffers import sources_asked
-    from gravel.stages.measuring.need import host_bytes
+    from gravel.stages.measuring.buffers import host_bytes, sources_asked
     from gravel.stages.measuring.rows import sizes_of, where_searched
     from gravel.stages.traversal.encoded import read_encoded
     from gravel.stages.traversal.graph import permutation_of
@@ -102,7 +101,8 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     if not parameters.weighted_paths:
         return found
     try:
-        weights = checked(*map(on_host, found.columns), on_host(unpacked_weights(stored.weights))).weights
+        offsets, columns = map(on_host, found.columns)
+        weights = checked(offsets, columns, on_host(unpacked_weights(stored.weights))).weights
     except ValueError as error:
         raise unusable(error, permutation, direction) from None
     return replace(found, weights=weights)

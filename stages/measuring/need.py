@@ -18,9 +18,9 @@ from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 from gravel.stages.measuring.buffers import (
     COMPILED,
     COMPILED_PATHS,
+    COMPILED_WEIGHTED,
+    host_bytes,
     of_paths,
-    of_sample,
-    of_sources,
     sources_asked,
 )
 from gravel.stages.measuring.flow import flow_need
@@ -41,7 +41,7 @@ def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine)
     graph = turned_extent(read, parameters.searched)
     sources = sources_asked(parameters, graph.vertices)
     share = share_of(parameters, machine)
-    state, compiled = _distances, COMPILED
+    state, compiled = _distances, COMPILED_WEIGHTED if parameters.weighted_paths else COMPILED
     if parameters.of_paths:
         state, compiled = _betweenness, COMPILED_PATHS
     stated = state(parameters, graph, sources, share)
@@ -77,11 +77,6 @@ def _distances(parameters: CentralityParameters, graph: Extent, sources: int, ma
     own = exact(own_search(n, width)) + sums
     searches = max(batch, machine.threads * own, exact(bounds(n)))
     return Need(results + made + searches, 0, outputs, refusal=_too_little(parameters, own))
-
-
-def host_bytes(parameters: CentralityParameters, vertices: int, sources: int) -> int:
-    """State what a measure by distances takes on the host beside rows and searches."""
-    return exact(of_sample(vertices) if parameters.estimated else of_sources(vertices, sources))
 
 
 def _on_gpu(

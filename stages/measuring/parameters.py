@@ -101,8 +101,8 @@ class CentralityParameters(Parameters):
     """Iterations within which `pagerank` must converge."""
     by: Literal["auto", "arcs", "weights"] = "auto"
     """Let the surfer of `pagerank` follow each arc of a vertex as often (`arcs`), or by its weight. `auto`
-    takes weights if there are any. Paths of closeness and betweenness are measured in `arcs`, also with
-    `auto`, or by `weights`, on the CPU. Paths are of equal length where their sums of weights are."""
+    takes weights if there are any. Paths of closeness and betweenness count `arcs`, also with `auto`, or add
+    up `weights`, on the CPU."""
     backend: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to compute. `auto` follows the run, and takes the CPU for paths by weights."""
     direction: Direction = "out"

@@ -36,6 +36,7 @@ MEASURES: dict[str, dict[str, Any]] = {
     "eccentricity": {"vertices": VertexSources(vertices=[5, 9, 2, 70])},
     "average_path_length": {"vertices": {"random": 70}},
     "betweenness": {"endpoints": True},
+    "estimated closeness": {"measure": "closeness", "sources": {"random": 150}},
     "edge_betweenness": {"memory": 400_000, "sources": {"random": 200}},
 }
 
@@ -88,8 +89,8 @@ def _little_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(measure: str, **more: Any) -> CentralityParameters:
-    given = {"memory": 60_000, **MEASURES[measure], **more}
-    return CentralityParameters(measure=measure, **given)
+    given = {"measure": measure, "memory": 60_000, **MEASURES[measure], **more}
+    return CentralityParameters(**given)
 
 
 def found(context: Any, parameters: CentralityParameters, graph: Graph) -> tuple[bytes, Any]:

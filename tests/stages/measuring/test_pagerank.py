@@ -145,7 +145,7 @@ def test_what_is_refused() -> None:
         ({"measure": "pagerank", "memory": 1000}, "takes no memory"),
         ({"measure": "pagerank", "hops": 2}, "takes no hops"),
         ({"measure": "closeness", "damping": 0.5}, "closeness takes no damping"),
-        ({"measure": "betweenness", "by": "arcs"}, "betweenness takes no by"),
+        ({"measure": "harmonic", "by": "arcs"}, "harmonic takes no by"),
     ):
         with pytest.raises(ValidationError, match=message):
             CentralityParameters(**given)

@@ -62,7 +62,7 @@ def test_edges_are_exported_with_both_ends() -> None:
     ids = VertexIds(ids=numpy.arange(VERTICES) * 10, vertex_count=VERTICES)
     table = columns_of(found, ids)
     (batch,) = table.batches()
-    assert list(batch) == ["source", "target", "edge_betweenness"]
+    assert list(batch) == ["source", "target", "edge_betweenness", "error"]
     assert batch["source"].tolist() == (10 * found.vertex).tolist()
     assert batch["target"].tolist() == (10 * found.target).tolist()
     assert batch["edge_betweenness"].tolist() == found.value.tolist()
