@@ -49,8 +49,10 @@ def of_sources(vertices: int, sources: int) -> Table:
 def of_sample(vertices: int) -> Table:
     """What is found of each vertex over sampled sources, of all and of a batch, and saved; or estimates."""
     found, number = sums_of_vertices(vertices), ("f8", vertices)
-    names = ("own", "others", "asked", "there", "mean", "value", "error", "spread", "part", "product")
-    names += ("kept_value", "kept_error", "rounded")
+    names = (
+        *("own", "others", "asked", "there", "mean", "value", "error", "spread", "part", "product"),
+        *("kept_value", "kept_error", "rounded"),
+    )
     estimates = table("host", **dict.fromkeys(names, number))
     more = max((1 + COPIES) * found, estimates, key=lambda each: sum(row.nbytes for row in each))
     first_offsets = table("host", first_offsets=("i8", vertices), candidates=("u1", (2, vertices)))
