@@ -36,7 +36,7 @@ MEASURES: dict[str, dict[str, Any]] = {
     "eccentricity": {"vertices": VertexSources(vertices=[5, 9, 2, 70])},
     "average_path_length": {"vertices": {"random": 70}},
     "betweenness": {"endpoints": True},
-    "estimated closeness": {"measure": "closeness", "sources": {"random": 150}},
+    "estimated closeness": {"measure": "closeness", "memory": 100_000, "sources": {"random": 150}},
     "edge_betweenness": {"memory": 400_000, "sources": {"random": 200}},
 }
 
