@@ -38,7 +38,7 @@ def _form(given: object) -> str:
 def _named(given: object) -> object:
     """Refuse internal numbers, which only the plan puts in the place of ids."""
     if isinstance(given, Mapping) and "vertices" in given:
-        raise ValueError("list ids as the input file writes them, such as [P00001, P00002]")
+        raise ValueError("ids as the input file writes them are expected, such as [P00001, P00002]")
     return given
 
 

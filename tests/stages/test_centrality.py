@@ -263,7 +263,10 @@ def test_what_is_refused(graph: Graph) -> None:
         ({"measure": "closeness", "vertices": [1, 2, 1]}, "vertex 1 is listed twice"),
         ({"measure": "closeness", "direction": "up"}, "'out', 'in' or 'both'"),
         ({"measure": "closeness", "endpoints": True}, "closeness takes no endpoints"),
-        ({"measure": "closeness", "vertices": {"vertices": [1]}}, "list ids as the input file writes them"),
+        (
+            {"measure": "closeness", "vertices": {"vertices": [1]}},
+            "ids as the input file writes them are expected",
+        ),
         ({"measure": "closeness", "vertices": [1], "sources": {"random": 2}}, "sources says from which"),
         ({"measure": "harmonic", "sources": {"random": 2}}, "only closeness and betweenness do"),
         ({"measure": "harmonic", "by": "weights"}, "harmonic takes no by"),
