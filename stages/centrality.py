@@ -36,9 +36,7 @@ def centrality(
     A killed run continues from its last checkpoint. Betweenness is the same for `direction: out` and `in`.
     NetworkX defines eccentricity only if every vertex reaches all others.
 
-    Estimates come with bounds of their standard errors. `kernels/distances/closeness.py` and
-    `kernels/betweenness/sums.py` define these. Arcs of weight zero count as in NetworkX, with neighbours in
-    the order of the rows.
+    Estimates come with bounds of their standard errors. Arcs of weight zero count as in NetworkX.
 
     A compressed graph is decoded where a GPU has room for that, and otherwise read as it is. Rows that fit a
     GPU in no form are split between it and host memory, or read in parts. A partition is put together again.
@@ -48,8 +46,7 @@ def centrality(
     The stage `verify` checks the ranks.
 
     Raises `StageError` for a vertex that does not exist, weights that are missing or negative, and too little
-    memory. The same holds for more shortest paths than a float64 holds, and for PageRank that does not
-    converge, with its residual.
+    memory. It also refuses more shortest paths than a float64 holds, and PageRank that does not converge.
     """
     import numpy
 
