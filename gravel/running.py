@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gravel.graphs.progress import in_notebook
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import private_files
 from gravel.pipeline.plan.builder import build_plan
@@ -119,13 +120,6 @@ def _done(outcome: RunOutcome, plan: Plan, root: Path) -> Run:
 
 def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def in_notebook() -> bool:
-    """Say whether this process is the kernel of a notebook, without importing IPython."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and hasattr(shell, "kernel")
 
 
 def display_for(progress: bool | None) -> Display | None:

@@ -323,7 +323,8 @@ class Centrality(Artifact):
     """A measure of vertices or edges, in the vertex numbers of `symmetrize`.
 
     `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i; with `target`, to the edge from
-    `vertex[i]` to `target[i]`. `estimate` has the `value` of the whole graph from that of drawn vertices, its
+    `vertex[i]` to `target[i]`. `error[i]` is the largest standard error of `value[i]` that a sample allows;
+    exact values have none. `estimate` has the `value` of the whole graph from that of drawn vertices, its
     bounds `low` and `high`, None where there is none, and their `confidence`. `convergence` has the
     `iterations`, the `residual` of the last one, and what was asked: `damping`, `tolerance`, `by` ("arcs" or
     "weights") and `personalization`, a list of vertices or None for all.
@@ -334,12 +335,17 @@ class Centrality(Artifact):
     vertex: Array | None = None  # (vertices,) int64
     vertex_count: int
     hops: int | None = None  # of a neighbourhood
-    sources: int | None = None  # vertices that betweenness was searched from
+    sources: int | None = None  # vertices that betweenness, or a sample for closeness, was searched from
+    by: str = "arcs"  # how paths were measured: "arcs" or "weights"; of PageRank see `convergence`
+    error: Array | None = None  # (vertices,) float64
     direction: str = "out"  # of a directed graph: "out", "in" or "both"
     target: Array | None = None  # (edges,) int64, of `edge_betweenness`
     estimate: Json = None  # of `average_path_length`
     convergence: Json = None  # of `pagerank`
-    implied: ClassVar[dict[str, Any]] = {"direction": "out", "estimate": None, "convergence": None}
+    implied: ClassVar[dict[str, Any]] = {
+        **{"direction": "out", "estimate": None, "convergence": None},
+        **{"by": "arcs", "error": None},
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

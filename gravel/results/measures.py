@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,10 @@ class Measure(Labelled):
     """A number for each vertex that was asked for, under the caller's ids.
 
     `values` has the numbers in the order of the vertices, float64 (int64 for eccentricity and neighbourhood).
-    `milliseconds` says how long they took. Of PageRank, `iterations` were made, and the last one changed the
-    ranks by `residual`, the sum of all changes.
+    `milliseconds` says how long they took. Closeness by a sample and betweenness come from so many `sources`.
+    `errors` has the largest standard error that a sample allows of each value, float64 (vertices,), and is
+    None without a sample. Of PageRank, `iterations` were made, and the last one changed the ranks by
+    `residual`, the sum of all changes.
     """
 
     def __init__(
@@ -29,12 +32,15 @@ class Measure(Labelled):
         values: NDArray[Any],
         milliseconds: float,
         *,
+        errors: NDArray[Any] | None = None,
+        sources: int | None = None,
         iterations: int | None = None,
         residual: float | None = None,
     ) -> None:
         self.name = name
         self.values = values
         self.milliseconds = milliseconds
+        self.errors, self.sources = errors, sources
         self.iterations, self.residual = iterations, residual
         self._ids = ids
         self._vertices = vertices
@@ -49,38 +55,56 @@ class Measure(Labelled):
             raise KeyError(f"{self.name} was not computed for {vertex!r}")
         return self.values[places[0]].item()
 
-    def top(self, count: int = 10) -> list[tuple[Any, Any]]:
-        """Return the ids with the largest numbers, and these; of equal ones the first vertices."""
+    def top(self, count: int = 10) -> Top:
+        """List the ids with the largest numbers, and these; of equal ones the first vertices."""
         first = _largest(self.values, count)
-        return list(zip(self._ids.listed(self._vertices[first]), self.values[first].tolist(), strict=True))
+        return Top(
+            self._ids.listed(self._vertices[first]), self.name, self.values[first], _taken(self, first)
+        )
 
     def __repr__(self) -> str:
-        return f"<gravel.Measure: {self.name} of {len(self):,} vertices in {self.milliseconds:.3g} ms>"
+        sample = "" if self.errors is None else f", estimated from {self.sources:,} sources,"
+        return (
+            f"<gravel.Measure: {self.name} of {len(self):,} vertices{sample} in {self.milliseconds:.3g} ms>"
+        )
 
     def _repr_html_(self) -> str:
         from gravel.results.picture import table
 
-        largest = {str(vertex): value for vertex, value in self.top(5)}
         facts = {"vertices": f"{len(self):,}", "time": f"{self.milliseconds:.3g} ms"}
-        return table(f"gravel.Measure: {self.name}", facts) + table("largest", largest)
+        if self.errors is not None:
+            facts["estimated from"] = f"{self.sources:,} sources"
+        return table(f"gravel.Measure: {self.name}", facts) + self.top(5)._repr_html_()
 
     def _columns(self) -> dict[str, Labels]:
         vertices = Labels("vertex", self._vertices, self._ids, vertices=True)
-        return {"vertex": vertices, self.name: Labels(self.name, self.values, self._ids, vertices=False)}
+        columns = {"vertex": vertices, self.name: Labels(self.name, self.values, self._ids, vertices=False)}
+        if self.errors is not None:
+            columns["error"] = Labels("error", self.errors, self._ids, vertices=False)
+        return columns
 
 
 class EdgeMeasure(Labelled):
     """A number for each edge, under the caller's ids of its ends.
 
     `values` has the numbers, float64 (edges,), in ascending order of the ends in `graph.vertices`, and
-    `milliseconds` says how long they took.
+    `milliseconds` says how long they took. `errors` and `sources` are as of `Measure`.
     """
 
     def __init__(
-        self, name: str, ids: Ids, ends: NDArray[Any], values: NDArray[Any], milliseconds: float
+        self,
+        name: str,
+        ids: Ids,
+        ends: NDArray[Any],
+        values: NDArray[Any],
+        milliseconds: float,
+        *,
+        errors: NDArray[Any] | None = None,
+        sources: int | None = None,
     ) -> None:
         self.name = name
         self.values = values
+        self.errors, self.sources = errors, sources
         self.milliseconds = milliseconds
         self._ids = ids
         self._ends = ends
@@ -88,18 +112,54 @@ class EdgeMeasure(Labelled):
     def __len__(self) -> int:
         return len(self.values)
 
-    def top(self, count: int = 10) -> list[tuple[tuple[Any, Any], Any]]:
-        """Return the ends of the edges with the largest numbers, and these; of equal ones the first edges."""
+    def top(self, count: int = 10) -> Top:
+        """List the ends of the edges with the largest numbers, and these; of equal ones the first edges."""
         first = _largest(self.values, count)
-        ends = (self._ids.listed(each[first]) for each in self._ends)
-        return list(zip(zip(*ends, strict=True), self.values[first].tolist(), strict=True))
+        ends = list(zip(*(self._ids.listed(each[first]) for each in self._ends), strict=True))
+        return Top(ends, self.name, self.values[first], _taken(self, first))
 
     def __repr__(self) -> str:
         return f"<gravel.EdgeMeasure: {self.name} of {len(self):,} edges>"
 
     def _columns(self) -> dict[str, Labels]:
         sources, targets = self._ends
-        return columns_of_pairs(self._ids, sources, targets, self.name, self.values)
+        columns = columns_of_pairs(self._ids, sources, targets, self.name, self.values)
+        if self.errors is not None:
+            columns["error"] = Labels("error", self.errors, self._ids, vertices=False)
+        return columns
+
+
+class Top(list[tuple[Any, Any]]):
+    """The largest numbers: a list of (id, number), or of ((id, id), number) of edges.
+
+    `errors` has the largest standard error of each, float64 (count,), where the numbers are estimates from a
+    sample, and is None else. Printed, an estimate is followed by its error.
+    """
+
+    def __init__(
+        self, ids: Sequence[Any], name: str, values: NDArray[Any], errors: NDArray[Any] | None
+    ) -> None:
+        super().__init__(zip(ids, values.tolist(), strict=True))
+        self.errors = errors
+        self._name = name
+
+    def __repr__(self) -> str:
+        if self.errors is None:
+            return super().__repr__()
+        lines = [f"{each!r}: {value:.6g} ± {error:.2g}" for each, value, error in self._rows()]
+        return "\n".join([f"{self._name}, with the largest standard error of a sample", *lines])
+
+    def _repr_html_(self) -> str:
+        from gravel.results.picture import table
+
+        if self.errors is None:
+            return table("largest", {str(each): value for each, value in self})
+        rows = {str(each): f"{value:.6g} ± {error:.2g}" for each, value, error in self._rows()}
+        return table("largest, ± the largest standard error", rows)
+
+    def _rows(self) -> list[tuple[Any, Any, float]]:
+        assert self.errors is not None
+        return [(*row, error) for row, error in zip(self, self.errors.tolist(), strict=True)]
 
 
 class Distances(Labelled):
@@ -159,6 +219,11 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+
+def _taken(measure: Measure | EdgeMeasure, places: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the errors of some values, if there are any."""
+    return None if measure.errors is None else measure.errors[places]
 
 
 def _largest(values: NDArray[Any], count: int) -> NDArray[Any]:

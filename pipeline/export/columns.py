@@ -201,7 +201,10 @@ def _measurement(one: Measurement, ids: FileIds) -> Columns:
 def _centrality(one: Centrality, ids: FileIds) -> Columns:
     ends = {"vertex": one.vertex} if one.target is None else {"source": one.vertex, "target": one.target}
     columns = {name: ids.column(end) for name, end in ends.items()}
-    return _table(len(one.value), {**columns, one.measure: _numbers(one.value)})
+    columns[one.measure] = _numbers(one.value)
+    if one.error is not None:
+        columns["error"] = _numbers(one.error)
+    return _table(len(one.value), columns)
 
 
 def _paths(one: Paths, ids: FileIds) -> Columns:

@@ -44,6 +44,8 @@ def name_of(one: Centrality) -> str:
     name = {"pagerank": "PageRank"}.get(one.measure, one.measure.replace("_", " "))
     if one.measure == "neighbourhood":
         name = f"{name} within {one.hops} hops"
+    if one.by == "weights":
+        name = f"{name} by weights"
     return name if one.direction == "out" else f"{name} (direction {one.direction})"
 
 
@@ -56,6 +58,17 @@ def largest(one: Centrality, count: int) -> list[tuple[tuple[int, ...], float]]:
     ends = [each for each in (one.vertex, one.target) if each is not None]
     places = [numpy.asarray(each[:])[first].tolist() for each in ends] or [first.tolist()]
     return list(zip(zip(*places, strict=True), values[first].tolist(), strict=True))
+
+
+def errors_of_largest(one: Centrality, count: int) -> list[float | None] | None:
+    """Return the errors of the largest values, None for one without a bound; None of exact values."""
+    import numpy
+
+    if one.error is None:
+        return None
+    first = numpy.argsort(-numpy.asarray(one.value[:]), kind="stable")[:count]
+    errors = numpy.asarray(one.error[:])[first]
+    return [float(each) if numpy.isfinite(each) else None for each in errors]
 
 
 def _summary(measured: Sequence[tuple[str, Centrality]]) -> Made:
@@ -74,7 +87,7 @@ def _summary(measured: Sequence[tuple[str, Centrality]]) -> Made:
         rows.append([label, name_of(one), len(values), one.sources or len(values), *facts, where])
     return table(
         "Centralities",
-        "Betweenness from fewer sources than vertices with edges is an estimate.",
+        "Betweenness and closeness from fewer sources than vertices with edges are estimates.",
         [
             *("run", "measure", "values", "sources"),
             *("smallest", "median", "mean", "largest", "vertex with the largest"),
@@ -114,19 +127,22 @@ def _top(measured: Sequence[tuple[str, Centrality]]) -> Made:
     for label, one in measured:
         ends = ("vertex",) if one.target is None else ("source", "target")
         columns += [*(f"{label}: {end}" for end in ends), name_of(one)]
-        lists.append((label, len(ends), largest(one, TOP)))
+        columns += [] if one.error is None else [f"{label}: standard error"]
+        lists.append((label, len(ends), largest(one, TOP), errors_of_largest(one, TOP)))
     rows: list[list[Any]] = []
-    for rank in range(max(len(each) for *_, each in lists)):
+    for rank in range(max(len(each) for _, _, each, _ in lists)):
         row: list[Any] = [rank + 1]
-        for label, width, each in lists:
+        for label, width, each, errors in lists:
             if rank < len(each):
                 row += [*({"vertex": vertex, "run": label} for vertex in each[rank][0]), each[rank][1]]
+                row += [] if errors is None else [errors[rank]]
             else:
-                row += [None] * (width + 1)
+                row += [None] * (width + 1 + (errors is not None))
         rows.append(row)
     return table(
         "Top vertices",
-        "The vertices, or edges, with the largest values, under the ids of the input file.",
+        "The vertices, or edges, with the largest values, under the ids of the input file. The standard "
+        "error of an estimate is the largest that its sample allows.",
         columns,
         rows,
         result=230,

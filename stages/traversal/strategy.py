@@ -146,13 +146,21 @@ def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
 
 def cannot_run(parameters: TraverseParameters, backend: str) -> CannotRun | None:
     """Say why a traversal cannot run on `cpu` or `cuda`; None if it can. No strategy stands for another."""
-    if parameters.backend == "cuda" and backend == "cpu":
-        return CannotRun(
-            f"{NEEDS_GPU}: backend cuda is asked for, and this run is on the CPU",
-            "run it with --backend cuda on a machine that has a GPU, or leave `backend` out",
-        )
+    refused = without_gpu(parameters.backend, backend)
+    if refused is not None:
+        return refused
     on_cpu = "cpu" in (parameters.backend, backend)
     return without_cpu_code(parameters.algorithm, parameters.strategy) if on_cpu else None
+
+
+def without_gpu(asked: str, backend: str) -> CannotRun | None:
+    """Say that a GPU is asked for in a run on the CPU; None if it is not."""
+    if asked != "cuda" or backend != "cpu":
+        return None
+    return CannotRun(
+        f"{NEEDS_GPU}: backend cuda is asked for, and this run is on the CPU",
+        "run it with --backend cuda on a machine that has a GPU, or leave `backend` out",
+    )
 
 
 def without_cpu_code(algorithm: str, name: str) -> CannotRun | None:

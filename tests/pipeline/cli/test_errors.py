@@ -47,7 +47,7 @@ ZERO = [
     ("traverse", "sources: {random: 0}"),
     ("traverse", "sources: {vertices: []}"),
     ("traverse", "algorithm: sssp, sources: []"),
-    ("centrality", "measure: closeness, vertices: {vertices: []}"),
+    ("centrality", "measure: closeness, vertices: []"),
     ("centrality", "measure: closeness, vertices: {random: 0}"),
     ("centrality", "measure: betweenness, sources: {random: 0}"),
     ("paths", "pairs: []"),
@@ -163,7 +163,7 @@ def test_a_source_that_is_listed_twice_is_searched_from_twice(asked: Any) -> Non
 
 
 def test_a_vertex_that_is_listed_twice_is_measured_once(asked: Any) -> None:
-    code, printed = asked("plan", "centrality", "measure: closeness, vertices: {vertices: [1, 1]}")
+    code, printed = asked("plan", "centrality", "measure: closeness, vertices: [1, 1]")
     assert code == 2
     assert "bad.yaml:5:3: error: stage centrality: vertex 1 is listed twice" in printed
 

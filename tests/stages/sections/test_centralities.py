@@ -177,6 +177,13 @@ def test_edges_have_two_ends() -> None:
     assert sections({"e": EDGES})[0]["title"] == "Edge betweenness of 3 edges."
 
 
+def test_estimates_have_their_errors_beside_them() -> None:
+    sampled = replace(EDGES, by="weights", error=numpy.array([0.1, numpy.inf, 0.2]))
+    table = by_title({"e": sampled})["Top vertices"]
+    assert table["columns"][3:] == ["edge betweenness by weights", "e: standard error"]
+    assert [row[3:] for row in table["rows"]] == [[2.0, None], [1.0, 0.2], [0.5, 0.1]]
+
+
 def test_estimates_have_bounds() -> None:
     found = by_title({"m": MEAN})
     assert found["Estimates"]["rows"] == [["m", "average path length", 2, 2.0, 1.0, None, 0.9]]

@@ -196,6 +196,17 @@ CASES: dict[str, Case] = {
     "pagerank both": Case("centrality", {"measure": "pagerank", "direction": "both"}, {"input": "arcs"}),
     "pagerank varint": Case("centrality", {"measure": "pagerank"}, {"input": "compress varint"}, gpu=True),
     "pagerank ordered": Case("centrality", {"measure": "pagerank"}, {"input": "reorder degree"}),
+    "closeness sampled": Case("centrality", {"measure": "closeness", "sources": {"random": 256}}, GRAPH),
+    "closeness weighted": Case(
+        "centrality",
+        {"measure": "closeness", "by": "weights", "sources": {"random": 8}},
+        {"input": "weighted"},
+    ),
+    "betweenness weighted": Case(
+        "centrality",
+        {"measure": "betweenness", "by": "weights", "sources": {"random": 8}},
+        {"input": "weighted"},
+    ),
     "counters": Case("counters", {"tool": "none"}, GRAPH, gpu=True),
     "links": Case("links", {"largest": "{bytes}", "total": "{bytes}", "transports": ["wire"]}),
     "graph500": Case("graph500", {"scale": "{scale}", "searches": 2}, gpu=True),
