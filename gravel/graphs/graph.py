@@ -203,7 +203,7 @@ class Graph(GraphParts):
         from gravel.graphs.paths import prepare_paths
 
         vertex = self._ids.vertex(source)
-        key = ("sssp", output, strategy, direction, *sorted(tuning.items()))
+        key = ("shortest_paths", output, strategy, direction, *sorted(tuning.items()))
         rows = self._rows
         prepared = rows.lent(
             key, lambda: prepare_paths(rows.in_direction(direction), self._ids, output, strategy, tuning)

@@ -58,7 +58,7 @@ def test_bfs_columns(target: Path, batch_rows: int, monkeypatch: pytest.MonkeyPa
 
 def test_lengths_of_paths(target: Path):
     distance = numpy.array([[0.0, 2.5, numpy.inf]])
-    one = Traversal(algorithm="sssp", sources=numpy.array([0]), distance=distance, vertex_count=3)
+    one = Traversal(algorithm="shortest_paths", sources=numpy.array([0]), distance=distance, vertex_count=3)
     write_file(columns_of(one, GAPS), target)
     assert read(target)["distance"] == [0.0, 2.5, numpy.inf if target.suffix == ".npz" else None]
 
