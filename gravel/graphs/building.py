@@ -270,6 +270,7 @@ def _computed(
 ) -> tuple[Any, Any]:
     """Run the two stages as a workflow, whose recipes any other workflow shares."""
     from gravel.pipeline.plugins.packages import known_stages
+    from gravel.pipeline.records.record import EXPORT
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.loader import read_workflow
@@ -286,7 +287,9 @@ def _computed(
     root = find_cache(None if cache is None else os.fspath(cache))
     memory = None if host_memory is None else str(host_memory)
     try:
-        outcome = carry_out(workflow, root, cluster="inline", backend=backend, host_memory=memory)
+        outcome = carry_out(
+            workflow, root, cluster="inline", backend=backend, host_memory=memory, kind=EXPORT
+        )
     except RunFailed as error:
         raise ValueError(str(error)) from error
     read = next(stage for stage in outcome.record["stages"] if stage["key"] == "edges")
