@@ -13,6 +13,7 @@ from gravel.conversion.converted import Rows
 from gravel.errors import memory_errors
 from gravel.graphs.graph import Graph
 from gravel.memory import refuse, this_machine, usable_backend
+from gravel.progress import shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -26,6 +27,7 @@ SMALLER = "Use a machine with more memory, fewer edges, or a workflow, which bui
 
 
 @memory_errors
+@shown("gravel.graph")
 def graph(
     data: Any,
     *,
@@ -244,7 +246,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
 def _warn(remarks: Sequence[str]) -> None:
     """Warn of doubtful contents of a file, at the line that calls `gravel.graph`."""
     for remark in remarks:
-        warnings.warn(remark, stacklevel=6)
+        warnings.warn(remark, stacklevel=8)
 
 
 def _read(
@@ -270,7 +272,6 @@ def _computed(
 ) -> tuple[Any, Any]:
     """Run the two stages as a workflow, whose recipes any other workflow shares."""
     from gravel.pipeline.plugins.packages import known_stages
-    from gravel.pipeline.records.record import EXPORT
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.store.location import find_cache
     from gravel.pipeline.workflow.loader import read_workflow
@@ -287,9 +288,7 @@ def _computed(
     root = find_cache(None if cache is None else os.fspath(cache))
     memory = None if host_memory is None else str(host_memory)
     try:
-        outcome = carry_out(
-            workflow, root, cluster="inline", backend=backend, host_memory=memory, kind=EXPORT
-        )
+        outcome = carry_out(workflow, root, cluster="inline", backend=backend, host_memory=memory)
     except RunFailed as error:
         raise ValueError(str(error)) from error
     read = next(stage for stage in outcome.record["stages"] if stage["key"] == "edges")

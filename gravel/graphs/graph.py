@@ -11,6 +11,7 @@ from gravel.graphs.measured import forget, one_at_a_time
 from gravel.graphs.parts import GraphParts
 from gravel.graphs.rows import Place, PlacedRows, on_host
 from gravel.memory import this_machine
+from gravel.progress import shown
 from gravel.stages.turning import Direction
 
 if TYPE_CHECKING:
@@ -241,6 +242,7 @@ class Graph(GraphParts):
         return between(self._rows, self._ids, sources, targets, output, by, direction)
 
     @one_at_a_time
+    @shown("components")
     def components(self, *, connection: Connection = "weak", strategy: str = "auto") -> Components:
         """Find the connected components.
 
@@ -260,6 +262,7 @@ class Graph(GraphParts):
         return find(self._rows, self._ids, strategy, connection)
 
     @one_at_a_time
+    @shown("reorder")
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
         """Return the graph with its rows in another order, such as "rcm", "degree" or "community".
 
@@ -270,6 +273,7 @@ class Graph(GraphParts):
         return self._with(reordered(self._rows, method, seed))
 
     @one_at_a_time
+    @shown("compress")
     def compress(self, layout: str = "varint") -> Graph:
         """Return the graph with its rows in a layout: "varint", "blocks", "elias_fano", "csr", or "auto".
 

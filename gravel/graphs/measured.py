@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from gravel.errors import NotEnoughMemory, tell_of_memory
 from gravel.memory import refuse_need
+from gravel.progress import report, shown
 
 if TYPE_CHECKING:
     import threading
@@ -190,6 +191,7 @@ class MeasuredGraph:
         return Estimate(value, low, high, confidence, len(starts), since(started))
 
     @one_at_a_time
+    @shown("distances")
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
         """Find the distance from each source to each target, by a search from each of the fewer.
 
@@ -224,6 +226,7 @@ class MeasuredGraph:
             for place, name in enumerate(ids.listed(starts)):
                 found = self.bfs(name, "distance", direction=direction).distance
                 into[place] = on_host(found.array[others])
+                report(place + 1, len(starts), "searches")
         return Distances(ids, begins, ends, array, since(started))
 
     @one_at_a_time

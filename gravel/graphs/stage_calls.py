@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from gravel.memory import refuse, refuse_device, refuse_need
+from gravel.progress import report
 from gravel.stages.artifacts import CompressedGraph, EdgeList, Graph
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
@@ -26,6 +27,10 @@ class InMemory(PlainContext):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self.remarks: list[str] = []
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Show it in the line of the call."""
+        report(done, total, unit)
 
     def remark(self, message: str) -> None:
         """Keep a remark for the caller, who decides whether to warn."""
