@@ -97,10 +97,11 @@ class Graph(GraphParts):
         )
 
     def _repr_html_(self) -> str:
-        from gravel.results.picture import table
+        from gravel.results.picture import histogram, table
 
         info = self.info()
-        return table("gravel.Graph", {name: getattr(info, name) for name in info.__dataclass_fields__})
+        facts = table("gravel.Graph", {name: getattr(info, name) for name in info.__dataclass_fields__})
+        return facts + histogram("vertices by degree", self.degrees().array)
 
     def info(self) -> Info:
         """Return the size of the graph, its place in memory, and the kind of its ids."""

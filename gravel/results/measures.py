@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.pipeline.core.durations import format_seconds
 from gravel.results.labels import Labelled, Labels, columns_of_pairs
 
 if TYPE_CHECKING:
@@ -55,14 +56,13 @@ class Measure(Labelled):
         return list(zip(self._ids.listed(self._vertices[first]), self.values[first].tolist(), strict=True))
 
     def __repr__(self) -> str:
-        return f"<gravel.Measure: {self.name} of {len(self):,} vertices in {self.milliseconds:.3g} ms>"
+        return f"<gravel.Measure: {self.name} of {len(self):,} vertices in {self._took}>"
 
     def _repr_html_(self) -> str:
-        from gravel.results.picture import table
-
-        largest = {str(vertex): value for vertex, value in self.top(5)}
-        facts = {"vertices": f"{len(self):,}", "time": f"{self.milliseconds:.3g} ms"}
-        return table(f"gravel.Measure: {self.name}", facts) + table("largest", largest)
+        facts = {"vertices": len(self), "time": self._took}
+        if self.iterations is not None:
+            facts |= {"iterations": self.iterations, "residual": self.residual}
+        return _shown(f"gravel.Measure: {self.name}", facts, self.top(5), "vertices", self.values)
 
     def _columns(self) -> dict[str, Labels]:
         vertices = Labels("vertex", self._vertices, self._ids, vertices=True)
@@ -95,7 +95,11 @@ class EdgeMeasure(Labelled):
         return list(zip(zip(*ends, strict=True), self.values[first].tolist(), strict=True))
 
     def __repr__(self) -> str:
-        return f"<gravel.EdgeMeasure: {self.name} of {len(self):,} edges>"
+        return f"<gravel.EdgeMeasure: {self.name} of {len(self):,} edges in {self._took}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"edges": len(self), "time": self._took}
+        return _shown(f"gravel.EdgeMeasure: {self.name}", facts, self.top(5), "edges", self.values)
 
     def _columns(self) -> dict[str, Labels]:
         sources, targets = self._ends
@@ -131,7 +135,16 @@ class Distances(Labelled):
         return int(self.array[places[0][0], places[1][0]])
 
     def __repr__(self) -> str:
-        return f"<gravel.Distances: {len(self._sources):,} sources, {len(self._targets):,} targets>"
+        sizes = f"{len(self._sources):,} sources, {len(self._targets):,} targets"
+        return f"<gravel.Distances: {sizes} in {self._took}>"
+
+    def _repr_html_(self) -> str:
+        from gravel.results.picture import histogram, table
+
+        found = self.array[self.array >= 0]
+        facts = {"sources": len(self._sources), "targets": len(self._targets)}
+        facts |= {"pairs that are connected": f"{found.size:,} of {self.array.size:,}", "time": self._took}
+        return table("gravel.Distances", facts) + histogram("pairs by distance", found)
 
     def _columns(self) -> dict[str, Labels]:
         import numpy
@@ -159,6 +172,19 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+    def __repr__(self) -> str:
+        bounds = f"{self.low:.6g} to {self.high:.6g} with confidence {self.confidence:g}"
+        took = f"{self.sources:,} sources in {format_seconds(self.milliseconds / 1e3)}"
+        return f"<gravel.Estimate: {self.value:.6g}, {bounds}, {took}>"
+
+
+def _shown(title: str, facts: dict[str, Any], top: list[tuple[Any, Any]], what: str, values: Any) -> str:
+    """Return facts, the largest values, and a picture of all, as HTML."""
+    from gravel.results.picture import histogram, table
+
+    largest = table("largest", {str(name): value for name, value in top}) if top else ""
+    return table(title, facts) + largest + histogram(f"{what} by value", values)
 
 
 def _largest(values: NDArray[Any], count: int) -> NDArray[Any]:

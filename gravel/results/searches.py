@@ -180,7 +180,7 @@ class Search(FromOneSource):
     def __repr__(self) -> str:
         return (
             f"<gravel.Search from {self.source!r}: {self.reached:,} of {self._ids.count:,} vertices in "
-            f"{self.milliseconds:.3g} ms, {self.strategy}>"
+            f"{self._took}, {self.strategy}>"
         )
 
     def _repr_html_(self) -> str:
@@ -189,7 +189,7 @@ class Search(FromOneSource):
         facts = {
             "source": repr(self.source),
             "reached": f"{self.reached:,} of {self._ids.count:,} vertices",
-            "time": f"{self.milliseconds:.3g} ms",
+            "time": self._took,
             "strategy": f"{self.strategy}: {self.reason}",
         }
         picture = (
@@ -234,8 +234,7 @@ class ShortestPaths(FromOneSource):
 
     def __repr__(self) -> str:
         reached = f"{self.reached:,} of {self._ids.count:,} vertices"
-        took = f"{self.milliseconds:.3g} ms, {self.strategy}"
-        return f"<gravel.ShortestPaths from {self.source!r}: {reached} in {took}>"
+        return f"<gravel.ShortestPaths from {self.source!r}: {reached} in {self._took}, {self.strategy}>"
 
     def _repr_html_(self) -> str:
         from gravel.results.picture import histogram, table
@@ -246,7 +245,7 @@ class ShortestPaths(FromOneSource):
             "source": repr(self.source),
             "reached": f"{self.reached:,} of {self._ids.count:,} vertices",
             "farthest": found.max().item(),
-            "time": f"{self.milliseconds:.3g} ms",
+            "time": self._took,
             "strategy": self.strategy,
         }
         return table("gravel.ShortestPaths", facts) + histogram("vertices by distance", found)
@@ -284,7 +283,7 @@ class Paths(Labelled):
 
     def __repr__(self) -> str:
         pairs = f"{len(self):,} pair{'' if len(self) == 1 else 's'}"
-        return f"<gravel.Paths: {pairs} in {self.milliseconds:.3g} ms>"
+        return f"<gravel.Paths: {pairs} in {self._took}>"
 
     def _repr_html_(self) -> str:
         from gravel.results.picture import histogram, table
@@ -293,7 +292,7 @@ class Paths(Labelled):
         facts = {
             "pairs": len(self),
             "with a path": len(lengths),
-            "time": f"{self.milliseconds:.3g} ms",
+            "time": self._took,
         }
         return table("gravel.Paths", facts) + histogram("pairs by length", lengths)
 

@@ -63,6 +63,17 @@ def test_lengths_of_paths(target: Path):
     assert read(target)["distance"] == [0.0, 2.5, numpy.inf if target.suffix == ".npz" else None]
 
 
+def test_csv_has_lengths_of_float32_weights_as_float32(tmp_path: Path) -> None:
+    distance = numpy.array([[0.0, numpy.float32(0.1), numpy.inf]], numpy.float64)
+    one = Traversal(algorithm="shortest_paths", sources=numpy.array([0]), distance=distance, vertex_count=3)
+    write_file(columns_of(one, GAPS), tmp_path / "one.csv")
+    assert [line.split(",")[-1] for line in (tmp_path / "one.csv").read_text().split()[1:]] == [
+        "0",
+        "0.1",
+        "",
+    ]
+
+
 def test_an_id_of_minus_one_is_an_id(target: Path):
     ids = VertexIds(ids=numpy.array([-1, 7]), vertex_count=2)
     arrays = {"distance": numpy.array([[0, 1]]), "predecessor": numpy.array([[-1, 0]])}
