@@ -43,7 +43,7 @@ def called(stage: Any, *arguments: Any, **inputs: Any) -> Any:
     try:
         return stage(*arguments, **inputs)
     except StageError as error:
-        hint = f". {error.hint}" if error.hint else ""
+        hint = f". {error.hint[0].upper()}{error.hint[1:]}" if error.hint else ""
         raise ValueError(f"{error}{hint}") from None
 
 

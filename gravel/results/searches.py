@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gravel.errors import checked_number
 from gravel.kernels.arrays import array_module, on_host
 from gravel.results.labels import Labelled, Labels, columns_of_pairs
 
@@ -76,8 +77,7 @@ class FromOneSource(Labelled):
         return self._ids.listed(numpy.array(path[::-1], numpy.int64))
 
     def _within(self, limit: float, what: str) -> Any:
-        if not limit >= 0:
-            raise ValueError(f"{what} is {limit!r}; it must be 0 or more")
+        limit = checked_number(what, limit, whole=what == "hops")
         if self._take is None:
             raise ValueError("this result was copied without its graph: use graph.subgraph(ids)")
         distance = self.distance.array
