@@ -123,7 +123,8 @@ def edges_of(rows: PlacedRows) -> Arcs:
     none = numpy.zeros(0, numpy.uint32)
     empty = Arcs(none, none, None if rows.stored.weights is None else none)
     columns = zip(*([*parts_of(rows, edges=True)] or [empty]), strict=True)
-    return Arcs(*(None if each[0] is None else numpy.concatenate(each) for each in columns))
+    whole: Any = (None if each[0] is None else numpy.concatenate(each) for each in columns)
+    return Arcs(*whole)
 
 
 def edge_table(rows: PlacedRows, ids: Ids) -> Any:
