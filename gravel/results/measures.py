@@ -142,7 +142,7 @@ class Distances(Labelled):
         from gravel.results.picture import histogram, table
 
         found = self.array[self.array >= 0]
-        facts = {"sources": len(self._sources), "targets": len(self._targets)}
+        facts: dict[str, Any] = {"sources": len(self._sources), "targets": len(self._targets)}
         facts |= {"pairs that are connected": f"{found.size:,} of {self.array.size:,}", "time": self._took}
         return table("gravel.Distances", facts) + histogram("pairs by distance", found)
 
