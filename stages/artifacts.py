@@ -186,9 +186,9 @@ class Traversal(Artifact):
     Components that are not `converged` are parts of components, each labelled with its smallest vertex.
     """
 
-    algorithm: str  # "bfs", "sssp", "components" or "strong_components"
+    algorithm: str  # "bfs", "shortest_paths", "components" or "strong_components"
     sources: Array | None = None  # (searches,) int64
-    distance: Array | None = None  # (searches, vertex_count) int8, int16, int32; sssp: int32, int64, float64
+    distance: Array | None = None  # (searches, vertex_count) int8 to int32; weighted: int32, int64, float64
     predecessor: Array | None = None  # (searches, vertex_count) int32 or int64
     component: Array | None = None  # (vertex_count,) vertex index
     vertex_count: int

@@ -87,6 +87,6 @@ def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if "components" in algorithms:
         return (("kernels/verify/cuda/components.cu", U32),)
     rows = ("kernels/verify/cuda/rows.cu", LABEL)
-    if "sssp" in algorithms:
+    if "shortest_paths" in algorithms:
         rows = ("kernels/verify/cuda/paths.cu", {**U32, "DISTANCE": "i32", "WEIGHT": "u32"})
     return rows, ("kernels/verify/cuda/vertices.cu", {})

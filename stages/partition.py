@@ -36,7 +36,7 @@ STRIPES_AT_ONCE = 64
 WEIGHTED = "the graph has weights, and a partition carries none"
 WEIGHTED_HINT = (
     "leave `weights` of symmetrize out for what is partitioned; "
-    "algorithm sssp takes the graph of symmetrize, reorder or compress"
+    "algorithm shortest_paths takes the graph of symmetrize, reorder or compress"
 )
 
 

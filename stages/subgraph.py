@@ -216,7 +216,11 @@ def _found(parameters: SubgraphParameters, traversal: Traversal, count: int) -> 
     import numpy
 
     asked = of_traversal(parameters)
-    algorithms = {"hops": ("bfs",), "distance": ("sssp",), "component": ("components", "strong_components")}
+    algorithms = {
+        "hops": ("bfs",),
+        "distance": ("shortest_paths",),
+        "component": ("components", "strong_components"),
+    }
     fitting = algorithms[str(asked)]
     if traversal.algorithm not in fitting:
         raise StageError(

@@ -42,7 +42,7 @@ class SymmetrizeParameters(Parameters):
     """Arcs from a vertex to itself; a kept loop is one arc."""
 
     weights: Literal["leave_out", "minimum", "sum", "error"] = "leave_out"
-    """Keep the weights of the edges for `algorithm: sssp`. An arc that occurs more than once gets the
+    """Keep the weights of the edges for shortest paths. An arc that occurs more than once gets the
     `minimum` or the `sum` of its weights, or is an `error` if they differ. Integers are stored as such, other
     weights as float32. With `duplicates: keep` each arc keeps its own weight."""
 

@@ -73,7 +73,7 @@ def traverse(
         from gravel.stages.turning import turned_on_host
 
         searched = turned_on_host(input, direction)
-    weights = weights_of(searched) if parameters.algorithm == "sssp" else None
+    weights = weights_of(searched) if parameters.algorithm == "shortest_paths" else None
     graph = open_graph(parameters, searched, context.machine)
     if parameters.transport != "auto" and graph.partition is None:
         graph.notes.append(f"transport {parameters.transport} is for partitions, and was left out")
@@ -83,7 +83,7 @@ def traverse(
         from gravel.stages.traversal.components import find_components
 
         traversal, measurement = find_components(context, graph, parameters)
-    elif parameters.algorithm == "sssp":
+    elif parameters.algorithm == "shortest_paths":
         from gravel.stages.traversal.sssp import find_paths
 
         traversal, measurement = find_paths(

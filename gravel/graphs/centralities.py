@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from gravel.conversion.ids import Ids
     from gravel.graphs.measured_rows import Rows
-    from gravel.graphs.progress import Progress
     from gravel.graphs.rows import PlacedRows
     from gravel.kernels.distances.aggregates import VertexAggregates
+    from gravel.progress import Progress
     from gravel.stages.turning import Direction
 
 BY = ("arcs", "weights")

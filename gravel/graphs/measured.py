@@ -9,15 +9,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from gravel.errors import tell_of_memory
-from gravel.graphs.progress import shown
 from gravel.memory import refuse_need
+from gravel.progress import measured, report, shown
 
 if TYPE_CHECKING:
     import threading
 
     from gravel.conversion.ids import Ids
-    from gravel.graphs.progress import Progress
     from gravel.graphs.rows import PlacedRows
+    from gravel.progress import Progress
     from gravel.results.measures import Distances, EdgeMeasure, Estimate, Measure
     from gravel.stages.turning import Direction
 
@@ -92,7 +92,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.centralities import closeness
 
-        with shown("closeness", progress) as report:
+        with measured("closeness", progress) as report:
             asked = (k, seed, wf_improved, by, direction, report)
             return closeness(self._rows, self._ids, vertices, *asked)
 
@@ -104,7 +104,7 @@ class MeasuredGraph:
         from gravel.graphs.measures import by_sources
 
         rows = self._rows.in_direction(direction)
-        with shown("harmonic", progress) as report:
+        with measured("harmonic", progress) as report:
             return by_sources(rows, self._ids, "harmonic", vertices, report, lambda found: found.reciprocal)
 
     @one_at_a_time
@@ -122,7 +122,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import neighbourhood
 
-        with shown("neighbourhood", progress) as report:
+        with measured("neighbourhood", progress) as report:
             return neighbourhood(self._rows.in_direction(direction), self._ids, hops, vertices, report)
 
     @one_at_a_time
@@ -136,7 +136,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import eccentricity
 
-        with shown("eccentricity", progress) as report:
+        with measured("eccentricity", progress) as report:
             return eccentricity(self._rows.in_direction(direction), self._ids, vertices, report)
 
     @one_at_a_time
@@ -149,7 +149,7 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import extreme
 
-        with shown("diameter", progress) as report:
+        with measured("diameter", progress) as report:
             return extreme(self._rows.in_direction(direction), "diameter", report)
 
     @one_at_a_time
@@ -157,7 +157,7 @@ class MeasuredGraph:
         """Return the smallest eccentricity; parameters and errors as of `diameter`."""
         from gravel.graphs.measures import extreme
 
-        with shown("radius", progress) as report:
+        with measured("radius", progress) as report:
             return extreme(self._rows.in_direction(direction), "radius", report)
 
     @one_at_a_time
@@ -197,12 +197,13 @@ class MeasuredGraph:
         starts, candidates = drawn(offsets_of(there.rows), there.permutation, k, seed)
         options: dict[str, Any] = {"memory": there.memory, "split": there.split}
         options["symmetric"] = not rows.directed
-        with shown("average_path_length", progress, "sources") as report:
+        with measured("average_path_length", progress, "sources") as report:
             found = fitting(lambda: aggregate_rows(there.rows, starts, progress=report, **options))
         value, low, high = mean_distance(found, candidates, confidence)
         return Estimate(value, low, high, confidence, len(starts), since(started))
 
     @one_at_a_time
+    @shown("distances")
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
         """Find the distance from each source to each target, by a search from each of the fewer.
 
@@ -238,6 +239,7 @@ class MeasuredGraph:
             for place, name in enumerate(ids.listed(starts)):
                 found = self.bfs(name, "distance", direction=direction).distance
                 into[place] = on_host(found.array[others])
+                report(place + 1, len(starts), "searches")
         return Distances(ids, begins, ends, array, since(started))
 
     @one_at_a_time
@@ -277,7 +279,7 @@ class MeasuredGraph:
         from gravel.graphs.centralities import betweenness
 
         rows = self._rows.in_direction(direction)
-        with shown("betweenness", progress, "sources") as report:
+        with measured("betweenness", progress, "sources") as report:
             asked = (k, seed, normalized, endpoints, by, direction, report)
             return betweenness(rows, self._ids, *asked)
 
@@ -299,7 +301,7 @@ class MeasuredGraph:
         from gravel.graphs.centralities import edge_betweenness
 
         rows = self._rows.in_direction(direction)
-        with shown("edge_betweenness", progress, "sources") as report:
+        with measured("edge_betweenness", progress, "sources") as report:
             return edge_betweenness(rows, self._ids, k, seed, normalized, by, direction, report)
 
     @one_at_a_time

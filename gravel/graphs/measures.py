@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy
 
 from gravel.conversion.ids import several
-from gravel.errors import NotEnoughMemory
+from gravel.errors import NotEnoughMemory, checked_number
 from gravel.graphs.measured_rows import kept_searches, searched_rows
 from gravel.kernels.arrays import on_host
 from gravel.memory import refuse_need
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.conversion.ids import Ids
-    from gravel.graphs.progress import Progress
     from gravel.graphs.rows import PlacedRows
     from gravel.kernels.distances.aggregates import Aggregates
+    from gravel.progress import Progress
 
 
 def by_sources(
@@ -48,10 +48,7 @@ def by_sources(
 
 def neighbourhood(rows: PlacedRows, ids: Ids, hops: int, vertices: Any, progress: Progress | None) -> Measure:
     """Count the vertices within `hops` of each; see `Graph.neighbourhood`."""
-    if not isinstance(hops, int | float | numpy.number):
-        raise TypeError(f"hops is {hops!r}; a whole number is expected")
-    if hops != int(hops) or hops < 0:
-        raise ValueError(f"hops is {hops!r}; it must be a whole number, 0 or more")
+    hops = checked_number("hops", hops, whole=True)
     return by_sources(
         rows, ids, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops
     )

@@ -56,7 +56,7 @@ def prepare_paths(
     if weights is None:
         raise ValueError(NEEDS_WEIGHTS)
     searched, parameters = searched_with(
-        rows, algorithm="sssp", strategy=strategy, output=output, tuning=tuning
+        rows, algorithm="shortest_paths", strategy=strategy, output=output, tuning=tuning
     )
     search, _ = called(sssp.prepare_paths, searched, weights, parameters)
     return PreparedPaths(ids, search, searched.permutation)

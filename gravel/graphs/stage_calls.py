@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from gravel.kernels.buffers import total, vertex_type
 from gravel.kernels.csr import buffers
 from gravel.memory import refuse, refuse_device, refuse_need
+from gravel.progress import report
 from gravel.stages.artifacts import CompressedGraph, EdgeList, Graph
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
@@ -29,6 +30,10 @@ class InMemory(PlainContext):
         super().__init__(machine)
         self.remarks: list[str] = []
 
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Show it in the line of the call."""
+        report(done, total, unit)
+
     def remark(self, message: str) -> None:
         """Keep a remark for the caller, who decides whether to warn."""
         self.log(message)
@@ -40,7 +45,7 @@ def called(stage: Any, *arguments: Any, **inputs: Any) -> Any:
     try:
         return stage(*arguments, **inputs)
     except StageError as error:
-        hint = f". {error.hint}" if error.hint else ""
+        hint = f". {error.hint[0].upper()}{error.hint[1:]}" if error.hint else ""
         raise ValueError(f"{error}{hint}") from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.errors import checked_number
 from gravel.graphs.stage_calls import InMemory, called
 from gravel.kernels import subgraph_buffers as buffers
 from gravel.kernels.arrays import on_host
@@ -43,9 +44,7 @@ def core(rows: PlacedRows, k: int) -> NDArray[Any]:
     """List the vertices of the k-core, ascending; raises as `Graph.core` does."""
     from gravel.stages.subgraph import core_vertices
 
-    if k < 0:
-        raise ValueError(f"k is {k}; it must be 0 or more")
-    stored = rows.stored
+    k, stored = checked_number("k", k, whole=True), rows.stored
     needed = exact(buffers.cores(len(rows))) + 8 * stored.arc_count
     refuse(f"a core of {len(rows):,} vertices", needed, rows.machine, rows.host_memory, HINT)
     found: NDArray[Any] = called(core_vertices, stored, k)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.pipeline.core.durations import format_seconds
 from gravel.results.labels import Labelled, Labels, columns_of_pairs
 
 if TYPE_CHECKING:
@@ -63,18 +64,16 @@ class Measure(Labelled):
         )
 
     def __repr__(self) -> str:
-        sample = "" if self.errors is None else f", estimated from {self.sources:,} sources,"
-        return (
-            f"<gravel.Measure: {self.name} of {len(self):,} vertices{sample} in {self.milliseconds:.3g} ms>"
-        )
+        sample = _sample(self)
+        return f"<gravel.Measure: {self.name} of {len(self):,} vertices{sample} in {self._took}>"
 
     def _repr_html_(self) -> str:
-        from gravel.results.picture import table
-
-        facts = {"vertices": f"{len(self):,}", "time": f"{self.milliseconds:.3g} ms"}
+        facts = {"vertices": len(self), "time": self._took}
         if self.errors is not None:
             facts["estimated from"] = f"{self.sources:,} sources"
-        return table(f"gravel.Measure: {self.name}", facts) + self.top(5)._repr_html_()
+        if self.iterations is not None:
+            facts |= {"iterations": self.iterations, "residual": self.residual}
+        return _shown(f"gravel.Measure: {self.name}", facts, self.top(5), "vertices", self.values)
 
     def _columns(self) -> dict[str, Labels]:
         vertices = Labels("vertex", self._vertices, self._ids, vertices=True)
@@ -119,7 +118,13 @@ class EdgeMeasure(Labelled):
         return Top(ends, self.name, self.values[first], _taken(self, first))
 
     def __repr__(self) -> str:
-        return f"<gravel.EdgeMeasure: {self.name} of {len(self):,} edges>"
+        return f"<gravel.EdgeMeasure: {self.name} of {len(self):,} edges{_sample(self)} in {self._took}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"edges": len(self), "time": self._took}
+        if self.errors is not None:
+            facts["estimated from"] = f"{self.sources:,} sources"
+        return _shown(f"gravel.EdgeMeasure: {self.name}", facts, self.top(5), "edges", self.values)
 
     def _columns(self) -> dict[str, Labels]:
         sources, targets = self._ends
@@ -191,7 +196,16 @@ class Distances(Labelled):
         return int(self.array[places[0][0], places[1][0]])
 
     def __repr__(self) -> str:
-        return f"<gravel.Distances: {len(self._sources):,} sources, {len(self._targets):,} targets>"
+        sizes = f"{len(self._sources):,} sources, {len(self._targets):,} targets"
+        return f"<gravel.Distances: {sizes} in {self._took}>"
+
+    def _repr_html_(self) -> str:
+        from gravel.results.picture import histogram, table
+
+        found = self.array[self.array >= 0]
+        facts: dict[str, Any] = {"sources": len(self._sources), "targets": len(self._targets)}
+        facts |= {"pairs that are connected": f"{found.size:,} of {self.array.size:,}", "time": self._took}
+        return table("gravel.Distances", facts) + histogram("pairs by distance", found)
 
     def _columns(self) -> dict[str, Labels]:
         import numpy
@@ -219,6 +233,23 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+    def __repr__(self) -> str:
+        bounds = f"{self.low:.6g} to {self.high:.6g} with confidence {self.confidence:g}"
+        took = f"{self.sources:,} sources in {format_seconds(self.milliseconds / 1e3)}"
+        return f"<gravel.Estimate: {self.value:.6g}, {bounds}, {took}>"
+
+
+def _shown(title: str, facts: dict[str, Any], top: Top, what: str, values: Any) -> str:
+    """Return facts, the largest values, and a picture of all, as HTML."""
+    from gravel.results.picture import histogram, table
+
+    largest = top._repr_html_() if top else ""
+    return table(title, facts) + largest + histogram(f"{what} by value", values)
+
+
+def _sample(measure: Measure | EdgeMeasure) -> str:
+    return "" if measure.errors is None else f", estimated from {measure.sources:,} sources,"
 
 
 def _taken(measure: Measure | EdgeMeasure, places: NDArray[Any]) -> NDArray[Any] | None:

@@ -148,7 +148,7 @@ def _traversal(one: Traversal, ids: FileIds) -> Columns:
         }
         if one.distance is not None:
             # Hops are stored in the smallest type; lengths of paths have a type of their own.
-            hops = None if one.algorithm == "sssp" else "int32"
+            hops = None if one.algorithm == "shortest_paths" else "int32"
             columns["distance"] = _distances(one.distance, row, dtype=hops)
         if one.predecessor is not None:
             columns["predecessor"] = ids.column(one.predecessor, row)

@@ -22,7 +22,7 @@ DEVICE, HOST = "device", "host"
 
 TITLES = {
     "bfs": "BFS",
-    "sssp": "shortest paths",
+    "shortest_paths": "shortest paths",
     "components": "components",
     "strong_components": "strong components",
 }

@@ -18,7 +18,7 @@ def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     """Name the kernels; `asked` is what the stage is asked for."""
     if asked.backend == "cpu":
         return ()
-    if asked.algorithm == "sssp":
+    if asked.algorithm == "shortest_paths":
         known = asked.strategy in ("auto", "delta_stepping")
         paths: tuple[Kernel, ...] = tuple(
             (f"kernels/sssp/{name}.cu", PATHS) for name in ("delta_stepping", "by_weight")

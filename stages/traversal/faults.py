@@ -93,7 +93,7 @@ def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]
         for backend in ("cpu", "cuda"):
             for constant, kind in constants(each, backend).items():
                 found.setdefault(constant, {}).setdefault(name, []).append(kind)
-    if strategy == "auto" and algorithm != "sssp":
+    if strategy == "auto" and algorithm != "shortest_paths":
         for constant, kind in _options_of_ranks():
             if algorithm == "components" and constant != BARRIER_SECONDS:
                 continue

@@ -58,7 +58,7 @@ def estimate(
     parameters: TraverseParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State host and device bytes, and the extents of the labels and the measurement."""
-    if parameters.algorithm == "sssp":
+    if parameters.algorithm == "shortest_paths":
         from gravel.stages.traversal import sssp
 
         return sssp.estimate(parameters, inputs, machine)
@@ -189,7 +189,7 @@ def _searched_encoded(parameters: TraverseParameters, graph: Extent) -> bool:
 
 def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Placing:
     """Plan where the rows of a graph lie; raises `gravel.kernels.placement.DoesNotFit`."""
-    if parameters.algorithm == "sssp":
+    if parameters.algorithm == "shortest_paths":
         from gravel.stages.traversal import sssp
 
         return sssp.placing_of(parameters, graph, machine)

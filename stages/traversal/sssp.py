@@ -48,7 +48,7 @@ COMPILED = 90 << 20
 COMPILED_ORDERED = 30 << 20
 """The same of searches of rows in the order of weights."""
 
-NO_WEIGHTS = "the graph has no weights, which algorithm sssp needs"
+NO_WEIGHTS = "the graph has no weights, which algorithm shortest_paths needs"
 NO_WEIGHTS_HINT = "symmetrize with `weights: minimum`, `sum` or `error`, from edges that have weights"
 
 
@@ -93,7 +93,7 @@ def find_paths(
         context.progress(len(records), len(sources), "searches")
     distance, predecessor = labels.close()
     traversal = Traversal(
-        algorithm="sssp",
+        algorithm="shortest_paths",
         sources=numpy.asarray(sources, numpy.int64),
         distance=distance,
         predecessor=predecessor,
@@ -101,7 +101,7 @@ def find_paths(
         direction=parameters.direction,
     )
     measurement = Measurement(
-        algorithm="sssp",
+        algorithm="shortest_paths",
         strategy=search.strategy,
         reason=search.reason,
         backend=graph.backend,
@@ -128,7 +128,7 @@ def prepare_paths(
     strategy = "delta_stepping" if parameters.strategy == "auto" else parameters.strategy
     there = _placed(weights, graph) if graph.backend == "cuda" else numpy.asarray(on_host(weights))
     try:
-        constants, notes = checked_tuning("sssp", strategy, graph.backend, parameters.tuning)
+        constants, notes = checked_tuning("shortest_paths", strategy, graph.backend, parameters.tuning)
         if graph.backend == "cuda" and not _may_order(parameters, graph):
             constants = {"by_weight": False} | constants
         search = prepare(
@@ -167,7 +167,9 @@ def _placed(weights: Any, graph: SearchedGraph) -> Any:
     hint = "search with backend: cpu, or allow more locked memory (ulimit -l)"
     if graph.placement != "pinned":
         # What the system does not pin is streamed.
-        raise StageError(f"algorithm sssp does not read {graph.placement} rows; {graph.notes[-1]}", hint=hint)
+        raise StageError(
+            f"algorithm shortest_paths does not read {graph.placement} rows; {graph.notes[-1]}", hint=hint
+        )
     try:
         return pin(in_pages(on_host(weights))).view()
     except PinnedRefused as refused:

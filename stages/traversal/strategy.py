@@ -52,7 +52,7 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
     if encoded is not None:
         yield Refusal("direction", *encoded)
         return
-    if parameters.algorithm == "sssp":
+    if parameters.algorithm == "shortest_paths":
         refusal = without_weights(kind)
         if refusal is not None:
             yield Refusal("algorithm", *refusal)
@@ -109,7 +109,7 @@ def refuse(parameters: TraverseParameters, stored: Any) -> None:
 
 def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
-    return _kept_by_none(kind, "weights, which algorithm sssp needs")
+    return _kept_by_none(kind, "weights, which algorithm shortest_paths needs")
 
 
 def without_whole_rows(kind: str) -> tuple[str, str] | None:

@@ -39,7 +39,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("symmetrize", {}),
     *(("traverse", {"output": output, "sources": [1]}) for output in ("both", "distance", "predecessor")),
     ("traverse", {"algorithm": "components"}),
-    ("traverse", {"algorithm": "sssp", "sources": [1]}),
+    ("traverse", {"algorithm": "shortest_paths", "sources": [1]}),
     ("traverse", {"sources": [1], "strategy": "direction_optimizing"}),
     ("verify", {}),
     *(("reorder", {"method": method}) for method in ("original", "degree", "rcm")),
@@ -53,15 +53,15 @@ WORKFLOWS = QUICKSTART.parent
 
 def test_shortest_paths_have_kernels_of_their_own() -> None:
     stages = all_stages()
-    sssp = stages["traverse"].parameters(algorithm="sssp", sources=[1])
-    found = kernels_ahead("verify", stages["verify"].parameters(), [("traverse", sssp)])
+    paths = stages["traverse"].parameters(algorithm="shortest_paths", sources=[1])
+    found = kernels_ahead("verify", stages["verify"].parameters(), [("traverse", paths)])
     assert [path for path, _ in found][:2] == [
         f"kernels/verify/cuda/{name}.cu" for name in ("paths", "vertices")
     ]
     path, macros = found[0]
     assert compiler_options(read_source(path), macros)
-    assert next(path for path, _ in kernels_ahead("traverse", sssp)) == "kernels/sssp/delta_stepping.cu"
-    dijkstra = stages["traverse"].parameters(algorithm="sssp", strategy="dijkstra", sources=[1])
+    assert next(path for path, _ in kernels_ahead("traverse", paths)) == "kernels/sssp/delta_stepping.cu"
+    dijkstra = stages["traverse"].parameters(algorithm="shortest_paths", strategy="dijkstra", sources=[1])
     assert kernels_ahead("traverse", dijkstra) == ()
     assert kernels_ahead("symmetrize", stages["symmetrize"].parameters(weights="sum")) == ()
 

@@ -109,7 +109,7 @@ def _not_run(reasons: Mapping[str, str]) -> str:
 PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"
 
 
-SEARCHES = ("bfs", "sssp")
+SEARCHES = ("bfs", "shortest_paths")
 """Algorithms whose results are those of searches; others label vertices."""
 
 

@@ -19,7 +19,7 @@ Measured = Sequence[tuple[str, "Measurement"]]
 MAX_VALUES = 5
 """Values of an axis that the answer lists."""
 
-TITLES = {"bfs": "BFS", "sssp": "Shortest paths", "components": "Connected components"}
+TITLES = {"bfs": "BFS", "shortest_paths": "Shortest paths", "components": "Connected components"}
 
 
 def sentence(findings: Findings, sections: Sequence[Mapping[str, Any]]) -> str:
