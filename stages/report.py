@@ -39,6 +39,9 @@ class ReportParameters(Parameters):
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
     graphs: tuple[str, ...] = ()
     """The id of the graph of each input, in order; the planner fills it in."""
+    from_files: bool = False
+    """Whether all graphs are read from files: the answer is then what was found, else the rate. The
+    planner fills it in."""
     not_run: dict[str, str] = Field(default_factory=dict)
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
@@ -76,6 +79,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         parameters.not_run,
         parameters.published,
         parameters.predict,
+        parameters.from_files,
     )
     made = make_sections(findings, lambda done, total: context.progress(done, total, "sections"))
     return Report(title=parameters.title, sections=arranged([answer_section(findings, made), *made]))
@@ -111,7 +115,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=21,
+    version=22,
     about="Makes tables and charts from any artifacts, for the report of a run.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from gravel.stages.artifacts import Measurement, Verification
+from gravel.stages.sections.rates import TITLES
 from gravel.stages.sections.studies import coordinates, graph_names, is_batched
 
 PLAIN = "csr"
@@ -19,13 +20,6 @@ PLAIN = "csr"
 
 DEVICE, HOST = "device", "host"
 """Where rows lie unless a measurement says otherwise, on a GPU and on a CPU."""
-
-TITLES = {
-    "bfs": "BFS",
-    "sssp": "shortest paths",
-    "components": "components",
-    "strong_components": "strong components",
-}
 
 PLACES = (HOST, DEVICE, "split", "pinned")
 

@@ -224,8 +224,8 @@ def _links(one: Counters, arcs: int) -> list[float | None]:
 
 def _about(members: Members) -> str:
     texts = [
-        "Over all searches of a run, for each stored arc of the reached vertices. `bytes are`"
-        f" names the tool that read them. It says `{COUNTED}` if they follow from the rows alone."
+        "Over all searches of a run, for each stored arc of the reached vertices. `bytes are` names the tool "
+        f"that read the counters, or says `{COUNTED}` where bytes were counted from the rows alone."
     ]
     reasons: dict[str, list[str]] = {}
     notes: dict[str, list[str]] = {}
@@ -245,9 +245,9 @@ def _about(members: Members) -> str:
     if tools:
         texts.append(f"Read by {'; '.join(sorted(tools))}.")
         texts.append(
-            "The tool runs each kernel once for each of its passes. It restores memory in "
-            "between, but not the caches. Copies and fills are not kernels and not included. "
-            "Rates of several kernels are weighted by sectors."
+            "The tool runs each kernel once for each of its passes. It restores memory in between, but not "
+            "the caches. Copies and fills are not kernels and not included. Rates of several kernels are "
+            "weighted by sectors."
         )
     unknown = sorted({name for _, one in members for name in one.tool.get("unknown", ())})
     if unknown:
@@ -277,8 +277,8 @@ def _kernels(members: Members) -> list[Made]:
     return [
         table(
             "Hardware counters of kernels",
-            "All launches of a kernel, over all searches of a run. Times are those of the tool's "
-            "replays. The table above has the time of a search without the tool.",
+            "All launches of a kernel, over all searches of a run. Times are those of the tool's replays. "
+            "The table above has the time of a search without the tool.",
             "run | kernel | launches | ms under the tool | DRAM read, MB | DRAM written, MB | warp "
             "instructions, millions | L2 hits, %",
             rows,
@@ -294,12 +294,12 @@ def _says(several: Sequence[Counters]) -> str:
     read = [one for one in several if one.tool]
     counted = sum(bytes_are(one) == COUNTED for one in several)
     if not read:
-        return f"Bytes of {count(counted, 'way')} of searching counted; hardware counters were not read"
+        return f"Bytes of {count(counted, 'measurement')} counted; hardware counters were not read"
     tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
     rest = f"; bytes of {counted} more counted" if counted else ""
     found = sorted(each for each in map(dram_bytes_an_arc, read) if each is not None)
     figures = f": {span(found)} bytes of DRAM an arc" if found else ""
-    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{figures}{rest}"
+    return f"Hardware counters of {count(len(read), 'measurement')}, read by {tools}{figures}{rest}"
 
 
 SECTIONS = (Section(rank=140, make=counter_sections, kinds=("Counters",), says=_says),)

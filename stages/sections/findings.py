@@ -11,7 +11,10 @@ from gravel.stages.artifacts import Links, Measurement
 from gravel.stages.sections.cells import Cell, cells
 from gravel.stages.sections.ranks.thresholds import SplitGraph, splits_of
 from gravel.stages.sections.repetitions import repeated_times, typical
-from gravel.stages.sections.studies import Study, is_batched, studies
+from gravel.stages.sections.studies import Study, coordinates, is_batched, studies
+
+MAX_DATA_SETS = 8
+"""Data sets up to which charts show each."""
 
 Measured = list[tuple[str, "Measurement"]]
 """Measurements with their labels."""
@@ -30,10 +33,18 @@ class Findings:
     """A file with figures that papers print."""
     predict: bool = False
     """Whether to predict what machines take that were not measured."""
+    from_files: bool = False
+    """Whether all graphs are read from files."""
 
     def of(self, *kinds: str) -> list[tuple[str, Any]]:
         """List the artifacts of some kinds, in the order of the inputs; without kinds all."""
         return [(label, one) for label, one in self.members if not kinds or type(one).__name__ in kinds]
+
+    @cached_property
+    def many_data_sets(self) -> bool:
+        """Whether there are so many data sets that each is a row of a table and no chart."""
+        axes = {coordinates(label).get("dataset") for label, _ in self.members} - {None}
+        return len(axes) > MAX_DATA_SETS
 
     @cached_property
     def measured(self) -> Measured:

@@ -43,8 +43,8 @@ def level_table(title: str, searches: Mapping[str, Mapping[str, Sequence[float]]
         return None
     return table(
         title,
-        f"Searches of more than {MAX_SINGLE_LEVELS} levels: the first level, the last, and the "
-        "distribution over all levels. Charts of them show levels at even distances.",
+        f"Searches of more than {MAX_SINGLE_LEVELS} levels: the first level, the last, and the distribution "
+        "over all levels. Their charts show evenly spaced levels.",
         list(COLUMNS),
         rows,
     )
@@ -122,6 +122,7 @@ def frontier_figure(label: str, one: Measurement) -> Made:
         },
         alt=f"Frontier vertices and edges per level of {label}",
         answer=130,
+        single=True,
     )
 
 
@@ -143,7 +144,7 @@ def frontier_panels(studies: Sequence[Study]) -> Made:
         "Frontiers of each graph",
         "Vertices and arcs of each level of the search from the first source"
         + (
-            ", and the vertices that the arcs lead to, each once (as figure 3 of Merrill et al., 2012)."
+            ", and the distinct vertices that the arcs lead to (as figure 3 of Merrill et al., 2012)."
             if twice
             else "."
         )
@@ -155,6 +156,7 @@ def frontier_panels(studies: Sequence[Study]) -> Made:
         },
         alt=f"Frontier sizes per level of {len(first)} graphs",
         answer=120,
+        single=True,
     )
 
 
@@ -186,20 +188,21 @@ def expansion_panels(studies: Sequence[Study]) -> dict[str, Any] | None:
         return Curves(title=graph, x=LEVEL, y=Axis(label="arcs", scale="log10"), lines=tuple(lines))
 
     pulled = any(member.one.searches[0]["levels"]["pulled"] for study in studies for member in study.members)
-    below = "; what lies below was left unread by a bottom-up search" if pulled else ""
-    exact = f" {', '.join(same)} gathered each level's arcs once, and are not drawn." if same else ""
+    below = "; below it a bottom-up search left arcs unread" if pulled else ""
+    exact = f" {', '.join(same)} gathered each arc once, and are not drawn." if same else ""
     drawn = dict(list(counted.items())[:MAX_PANELS])
     return figure(
         "Arcs gathered in each level",
-        "From the first source, by strategies that count them, over the arcs of the level's vertices: "
-        f"what lies above is redundant{below} (as in figure 7 of Merrill et al., 2012).{exact}"
-        f"{_first_graphs(len(counted))}",
+        "Arcs that strategies gathered, where they count them, in the search from the first source. Above "
+        f"the grey line arcs were gathered more than once{below} (as in figure 7 of Merrill et al., "
+        f"2012).{exact}{_first_graphs(len(counted))}",
         [panel(graph) for graph in drawn],
         {
             graph: {name: thinned(values)[1] for name, values in found.items()}
             for graph, found in drawn.items()
         },
         alt=f"Arcs gathered per level by {len(names)} strategies on {len(drawn)} graphs",
+        single=True,
     )
 
 

@@ -96,9 +96,9 @@ def compression_sections(cells: Sequence[Cell]) -> list[Made]:
         rows.append([*facts, layouts[each.index(least)], COLUMN_BITS / least if least else None])
     orders_table = table(
         "Compression by order",
-        "Bandwidth and mean gap are the largest and the mean |u - v| over arcs. Bits per arc "
-        "count the rows without their offsets. The ratio is that of 32-bit columns to the "
-        "smallest layout. Moschou states 1.48 for varint on Friendster in crawl order.",
+        "Bandwidth and mean gap are the largest and the mean |u - v| over arcs. Bits per arc count the rows "
+        "without their offsets. The ratio is that of 32-bit columns to the smallest layout. Moschou states "
+        "1.48 for varint on Friendster in crawl order.",
         [
             "graph",
             "order",
@@ -125,7 +125,7 @@ def _bits_maps(bits: Any, orders: Any, layouts: Sequence[str]) -> dict[str, Any]
         data[graph] = {"orders": names, "layouts": list(layouts), "bits": grid}
     return figure(
         "Bits per arc by order and layout",
-        "Darker means more; the least of each graph is framed.",
+        "Darker cells have larger values. The smallest of each graph has a frame.",
         panels,
         data,
         columns=2,

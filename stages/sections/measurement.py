@@ -55,14 +55,17 @@ def _table(members: Runs) -> Made:
         about.append("GTEPS counts each distinct undirected edge that was reached once.")
         about.append("The arc rate counts stored arcs, as Gunrock and Merrill et al. (2012) do.")
     if any(row[10] for row in rows):
-        about.append("Labels are mapped back to the input's vertices; rates are given with it and without.")
+        about.append(
+            "Results are mapped back to the vertices of the input. Rates are given with and without that "
+            "time."
+        )
     about += remarks(members)
     return table(
         "Traversal times and rates",
         " ".join(about),
-        f"run | algorithm | strategy | backend | searches | median ms | {EDGE_RATE}, harmonic mean"
-        f" | {EDGE_RATE}, harmonic mean, mapped back | {EDGE_RATE}, geometric mean | {ARC_RATE}, "
-        "geometric mean | mapping back, median ms | preparation ms",
+        f"run | algorithm | strategy | backend | searches | median ms | {EDGE_RATE}, harmonic mean | "
+        f"{EDGE_RATE}, harmonic mean, mapped back | {EDGE_RATE}, geometric mean | {ARC_RATE}, geometric "
+        "mean | mapping back, median ms | preparation ms",
         rows,
         result=100,
         summed_up_by=("experiments", "every strategy"),
@@ -83,13 +86,13 @@ def batches_table(members: Runs) -> Made:
         "Batches of searches",
         " ".join(
             [
-                "Many sources were searched at once and shared the arcs that were read. Rates are "
-                "those of a whole batch, so do not compare them with rates of single searches.",
+                "Many sources were searched at once and shared the arcs that were read. Rates are those of "
+                "a whole batch, and do not compare with rates of single searches.",
                 *remarks(members),
             ]
         ),
-        "run | strategy | backend | searches | at once | ms a batch, median | ms a search, share "
-        f"| {EDGE_RATE} of whole batches | preparation ms",
+        "run | strategy | backend | searches | at once | ms a batch, median | ms a search, share | "
+        f"{EDGE_RATE} of whole batches | preparation ms",
         rows,
         result=120,
     )
@@ -108,9 +111,9 @@ def ran_table(members: Runs) -> dict[str, Any] | None:
             rows.setdefault((one.ran["function"], one.ran["backend"], options), []).append(label)
     if not rows:
         return None
-    about = "The function that was executed and all its constants in force."
+    about = "The function that ran, and the values of all its constants."
     if any("=none" in options for *_, options in rows):
-        about += " `none` is one that the function left to the graph or the device and does not tell."
+        about += " Where it says `none`, the graph or the device decided."
     if any(len(labels) > 1 for labels in rows.values()):
         about += " Runs in one row ran the same code."
     return table(

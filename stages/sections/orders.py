@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.stages.charts import map_panel
-from gravel.stages.sections.cells import PLAIN, TITLES, Cell
+from gravel.stages.sections.cells import PLAIN, Cell
 from gravel.stages.sections.ranking import BEST, Entrant, standings
+from gravel.stages.sections.rates import TITLES
 from gravel.stages.sections.section import Made, Section, figure, table
 from gravel.stages.sections.study import MAX_SIDE
 
@@ -102,8 +103,8 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
             if any(row[7] is not None for row in rows)
             else ""
         ),
-        "graph | placement | algorithm | layout | rows searched | ms | rows, MB | over the link, "
-        "MB | GB/s over the link | verified",
+        "graph | placement | algorithm | layout | rows searched | ms | rows, MB | over the link, MB | GB/s "
+        "over the link | verified",
         rows,
     )
 
@@ -126,8 +127,8 @@ def _by_order(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return table(
         "What an order does to each algorithm",
-        f"As table 3 of Moschou, in milliseconds. {TIMES} The last column is the best order's time "
-        "against the original's.",
+        f"As table 3 of Moschou, in milliseconds. {TIMES} The last column is the best order's time against "
+        "the original's.",
         ["graph", "placement", "algorithm and rows", *orders, "best order", "change, %"],
         rows,
         covered_by=("times by order",),
@@ -150,10 +151,10 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return table(
         "What is best for each algorithm",
-        f"The order and layout with the least time, for each placement. {TIMES} The speedup is over"
-        " plain rows in the original order. Worst over best is the cost of a wrong choice.",
-        "graph | placement | algorithm | order | layout | ms | bits per arc | speedup | cells | "
-        "worst over best | standing | all verified",
+        f"The fastest order and layout for each placement. {TIMES} The speedup is over plain rows in the "
+        "original order. Worst over best is the slowest time over the fastest.",
+        "graph | placement | algorithm | order | layout | ms | bits per arc | speedup | cells | worst over "
+        "best | standing | all verified",
         rows,
         result=60,
     )
@@ -185,7 +186,7 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return figure(
         "Times by order and layout",
-        ("In ms. Darker means slower, and the fastest of a map is framed. Each map has its own shades."),
+        "In ms. Darker cells are slower, and the fastest of a map has a frame. Each map has its own shades.",
         panels,
         data,
         columns=2,
@@ -236,11 +237,10 @@ def _against(cell: Cell, best: Cell, count: int) -> list[Any]:
 def _advised_table(rows: Sequence[Sequence[Any]]) -> Made:
     return table(
         "auto against the best order and layout",
-        "The best is the fastest cell with the same graph, placement and algorithm. The "
-        "choice of auto was measured again, so cells of one order and layout differ by their "
-        "spread.",
-        "graph | placement | algorithm | auto chose | ms | best | best ms | behind the best, % | "
-        "cells | because",
+        "The best is the fastest cell with the same graph, placement and algorithm. The choice of auto was "
+        "measured again, so cells of one order and layout differ by their spread.",
+        "graph | placement | algorithm | auto chose | ms | best | best ms | behind the best, % | cells | "
+        "because",
         [list(row) for row in rows],
         result=70,
     )
@@ -279,10 +279,10 @@ def _considered(advice: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]
 def _foretold_table(rows: Sequence[Sequence[Any]]) -> Made:
     return table(
         "What auto expected",
-        "Bits per arc are estimated from samples, and times by a model of searches on one "
-        "H200. The times are for comparing choices; they do not predict a run.",
-        "graph | placement | algorithm | auto chose | bits per arc expected | bits per arc | ms "
-        "expected | ms | orders tried",
+        "Bits per arc are estimated from samples, and times by a model of searches on one H200. The times "
+        "are for comparing choices; they do not predict a run.",
+        "graph | placement | algorithm | auto chose | bits per arc expected | bits per arc | ms expected | "
+        "ms | orders tried",
         [list(row) for row in rows],
     )
 

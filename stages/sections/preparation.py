@@ -45,10 +45,11 @@ def preparation_sections(studies: Sequence[Study]) -> list[Made]:
                 else ". Times of searches are medians"
             )
             + ". After the given number of searches, preparation, order and searches together take no longer "
-            "than those of any run that prepares less. Both runs have the same graph, labels and backend. "
-            "The run that is overtaken last is named. The table of stage runs has earlier times.",
-            "graph | run | preparation ms | order ms | of that to find it | ms a search, mapped back "
-            "| against | paid after searches",
+            "than those of any run that prepares less. `against` names the last of these to be overtaken. "
+            "Only runs with the same graph, output and backend compare. Times of earlier stages are in the "
+            "table of stage runs.",
+            "graph | run | preparation ms | order ms | of that to find it | ms a search, mapped back | "
+            "against | paid after searches",
             rows,
         )
     ]

@@ -19,9 +19,8 @@ from gravel.stages.sections.rates import quartile
 BEST, TIED, ONCE = "best", "tied for best", "measured once"
 
 RULE = (
-    "Rows that ran the same function with the same constants are not ranked. Differences "
-    "within the spread of repetitions are ties. Without repetitions, the spread is that "
-    "of searches from the same sources."
+    "Rows that ran the same function with the same constants are not ranked. Differences within the spread "
+    "of repetitions are ties. Without repetitions, the spread is that of searches from the same sources."
 )
 
 

@@ -16,6 +16,14 @@ GENERATED_RATE = "GTEPS (generated edges)"
 """Label of a rate that counts the edges of the generator's list, multiple edges and self-loops included."""
 
 
+TITLES = {
+    "bfs": "BFS",
+    "sssp": "shortest paths",
+    "components": "components",
+    "strong_components": "strong components",
+}
+"""What pages call algorithms."""
+
 NO_START = "as no vertex has an edge from which a search could start"
 
 
@@ -50,6 +58,16 @@ def quartile(ordered: Sequence[float], number: int) -> float:
 def count(number: int, noun: str) -> str:
     """Write a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Write a share."""
+    return f"{100 * part / whole:.3g} %"
+
+
+def capital(text: str) -> str:
+    """Write a text as the start of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def vertices(number: int) -> str:

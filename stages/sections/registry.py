@@ -34,6 +34,7 @@ def make_sections(
                 found = section.make(members, *needed)
             elif needed[0]:
                 found = section.make(*needed)
-        made += [each for each in found if each is not None]
+        shown = [each for each in found if each is not None]
+        made += [each for each in shown if not (findings.many_data_sets and each["place"].get("single"))]
         progress(done + 1, len(all_sections()))
     return made

@@ -104,12 +104,12 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
         )
     return table(
         "Repeated measurements",
-        "Each repetition is a separate stage run, which reads the graph and warms up again. "
-        "Its time is the median over its searches. Spread is the slowest minus the fastest "
-        "repetition, and deviation is the median distance from the median. Both are in "
-        "percent of the median. Other tables show the repetition with the median time.",
-        "run | repetitions | median ms | fastest ms | slowest ms | spread, % | deviation, % | "
-        f"{EDGE_RATE}, median",
+        "Each repetition is a separate stage run, which reads the graph and warms up again. Its time is the "
+        "median over its searches. Spread is the slowest minus the fastest repetition, and deviation is the "
+        "median distance from the median. Both are in percent of the median. Other tables show the "
+        "repetition with the median time.",
+        f"run | repetitions | median ms | fastest ms | slowest ms | spread, % | deviation, % | {EDGE_RATE}, "
+        "median",
         rows,
         result=280,
     )
@@ -131,8 +131,8 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
     return table(
         "Every repetition",
         "The time of a repetition is the median over its searches.",
-        "run | repetition | median ms | from the median, % | fastest search ms | slowest search "
-        f"ms | {EDGE_RATE}, harmonic mean | preparation ms",
+        "run | repetition | median ms | from the median, % | fastest search ms | slowest search ms | "
+        f"{EDGE_RATE}, harmonic mean | preparation ms",
         rows,
         covered_by=("spread of repetitions",),
     )

@@ -164,17 +164,13 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
 
     gained = "speedup" if kind == "Strong" else "growth of the arc rate"
     about = (
-        (
-            "One graph and more workers: the time with the fewest workers over this time, and its"
-            " share of the ideal."
-        )
+        "One graph and more workers: the speedup over the fewest workers"
         if kind == "Strong"
-        else "A graph that grows with the workers: stored arcs per second over those of the fewest"
-        " workers, and the share of the ideal."
+        else "A graph that grows with the workers: the gain in stored arcs per second over the fewest workers"
     )
     return figure(
         f"{kind} scaling with {unit}",
-        about,
+        f"{about}, and its share of the ideal.",
         [
             panel(gained, speedup, lambda count: count / counts[0], Axis(scale="log2")),
             panel("efficiency, %", percent, lambda count: 100, Axis(low=0)),
@@ -240,12 +236,11 @@ def worker_sections(members: Runs) -> list[Made]:
     return [
         table(
             "Sources over workers",
-            "Each worker held the whole graph and searched from its share of the sources. The "
-            "total rate counts the edges of all searches over the time of the slowest worker. It "
-            "is not the rate of one search. Loading the graph and returning labels are not "
-            "included.",
-            f"run | workers | searches | ms of the slowest worker | {EDGE_RATE} of all | {EDGE_RATE} "
-            "of a search, harmonic mean | evenness",
+            "Each worker held the whole graph and searched from its share of the sources. The total rate "
+            "counts the edges of all searches over the time of the slowest worker. It is not the rate of "
+            "one search. Loading the graph and returning labels are not included.",
+            f"run | workers | searches | ms of the slowest worker | {EDGE_RATE} of all | {EDGE_RATE} of a "
+            "search, harmonic mean | evenness",
             rows,
             result=130,
         )

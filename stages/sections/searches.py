@@ -24,15 +24,20 @@ MAX_CURVES = 8
 """Runs whose searches are drawn and listed one by one: as many as there are colours."""
 
 
-def search_sections(single: Runs, searched: Runs, studies: Sequence[Study]) -> list[Made]:
-    """Make the pictures and the table of few runs, and the frontiers of each of several graphs."""
+def search_sections(
+    single: Runs, searched: Runs, studies: Sequence[Study], from_files: bool = False
+) -> list[Made]:
+    """Make the pictures and the table of few runs, and the frontiers of each of several graphs.
+
+    Of graphs of files, rates are details.
+    """
     suite = len(studies) > 1
     sections = []
     if len(single) > 1 and not (suite and any(len(study.members) > 1 for study in studies)):
         sections.append(comparison_figure(single))
     if searched and len(searched) <= MAX_CURVES:
         if any(len(one.searches) > 1 and rates(one.searches, "edges") for _, one in searched):
-            sections.append(spread_figure(searched))
+            sections.append(spread_figure(searched, 180 if from_files else 110))
         sections.append(extremes_table(searched))
     return [*sections, frontier_panels(studies)] if suite else sections
 
@@ -91,7 +96,7 @@ def cumulative(values: Sequence[float]) -> list[tuple[float, float]]:
     return [(value, (place + 1) / len(ordered)) for place, value in enumerate(ordered)]
 
 
-def spread_figure(members: Runs) -> Made:
+def spread_figure(members: Runs, answer: int) -> Made:
     """Draw, for every run, the share of sources at or below a rate; some search has to have one."""
     names = short_labels([label for label, _ in members])
     found = {
@@ -120,7 +125,7 @@ def spread_figure(members: Runs) -> Made:
         rules=tuple(rules),
     )
     alt = "Distribution of the traversal rate over searches"
-    return figure("Rate over sources", about, [panel], data, alt=alt, answer=110)
+    return figure("Rate over sources", about, [panel], data, alt=alt, answer=answer)
 
 
 def extremes_table(members: Runs) -> Made:
@@ -142,4 +147,4 @@ def extremes_table(members: Runs) -> Made:
     )
 
 
-SECTIONS = (Section(rank=114, make=search_sections, needs=("single", "searched", "studies")),)
+SECTIONS = (Section(rank=114, make=search_sections, needs=("single", "searched", "studies", "from_files")),)

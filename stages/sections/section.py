@@ -36,6 +36,8 @@ class Place(TypedDict, total=False):
     """Names of others that say the same: where a report has one, this is left to `report.json`."""
     summed_up_by: tuple[str, ...]
     """Names of others whose figures this tells further: where a report has one, this is a detail."""
+    single: bool
+    """Whether it draws graphs one by one: it is left out of a report on many data sets."""
     compared: tuple[str, ...]
     """Sentences for the answer: how what was measured compares."""
 

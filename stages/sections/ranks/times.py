@@ -112,8 +112,8 @@ def _table(runs: Runs) -> Made:
         )
     return table(
         "Searches over ranks",
-        "Parts are those of the slowest rank in each level, added up, as medians over the "
-        "sources. They overlap and may add up to more than the search. "
+        "Parts are those of the slowest rank in each level, added up, as medians over the sources. They "
+        "overlap and may add up to more than the search. "
         + (
             "If ranks took turns in one process, reduction and exchange include the other ranks' "
             "computation. "
@@ -174,7 +174,8 @@ def _bars(runs: Runs) -> Made:
             "Parts of the slowest rank in each level, added up (as figures 8 and 10 of Pan, Pearce, Owens, "
             "IPDPS 2018); the mark is the whole search. "
             + (
-                "Where ranks took turns in one process, reduction and exchange hold others' computation."
+                "Where ranks took turns in one process, reduction and exchange include the computation of "
+                "other ranks."
                 if any(in_turns(one) for _, one in runs)
                 else ""
             )

@@ -57,10 +57,11 @@ def _table(key: Sequence[Any], found: Mapping[str, Measurement]) -> Made:
     )
     return table(
         f"{' against '.join(found)}, level by level: {ranks} ranks, {vertices:,} vertices",
-        f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians over "
-        f"all sources: {medians}. Times are those of the slowest rank in milliseconds, and may overlap. "
+        f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians over all "
+        f"sources: {medians}. Times are those of the slowest rank in milliseconds, and may overlap. "
         + (
-            "Over peers the reduction holds arrivals and labels too, and the exchange waits for others."
+            "With `peer`, reduction includes arrivals and labels, and exchange includes waiting for other "
+            "ranks."
             if "peer" in found
             else ""
         ),
@@ -89,8 +90,8 @@ def host_column_sections(members: Runs) -> list[Made]:
     return [
         table(
             "Ranks with columns in host memory",
-            "Means over the sources. Bytes over the links are the 32-byte sectors that warps of "
-            "all GPUs requested. GB/s are all these bytes over the time of all searches.",
+            "Means over the sources. Bytes over the links are the 32-byte sectors that warps of all GPUs "
+            "requested. GB/s are all these bytes over the time of all searches.",
             f"run | ranks | placement | ms | {EDGE_RATE} | bytes over the links | GB/s",
             rows,
             result=180,
