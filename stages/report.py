@@ -64,9 +64,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     """
     from gravel.stages.artifacts import Report
     from gravel.stages.sections.answer import answer_section
-    from gravel.stages.sections.findings import Findings
-    from gravel.stages.sections.page import arranged
-    from gravel.stages.sections.registry import make_sections
+    from gravel.stages.sections.page import Findings, arranged, make_sections
 
     labels = parameters.labels
     if len(labels) != len(inputs):

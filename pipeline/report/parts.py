@@ -20,9 +20,6 @@ UNCHECKED = "not verified"
 MAX_DATA_SETS = 8
 """Data sets whose reports stand one after the other; more are joined."""
 
-VARIED = ("reached", "time")
-"""Facts of answers that are columns of the table of all data sets."""
-
 MAX_NAMED = 3
 """Data sets that a headline names; it counts the others."""
 
@@ -132,17 +129,17 @@ def _joined(group: Mapping[str, dict[str, Json]]) -> dict[str, Json]:
                 table = tables.setdefault((section["title"], *section["columns"]), {**section, "rows": []})
                 table["rows"] += section["rows"]
     facts = {name: dict(section["facts"]) for name, section in answers.items()}
-    columns = [name for name in VARIED if any(name in each for each in facts.values())]
+    machines = {each.pop("machine", "") for each in facts.values()}
+    columns = [*dict.fromkeys(name for each in facts.values() for name in each)]
     verdicts = [section["verdict"] for section in answers.values()]
     verdict = next((each for each in ("FAILED", UNCHECKED, "passed") if each in verdicts), "")
-    shared = set.intersection(*({*each.items()} for each in facts.values())) if facts else set()
     head = {
         "kind": "answer",
         "part": "answer",
         "title": f"{len(group):,} data sets{ENDINGS.get(verdict, '')}.",
         "about": "",
         "verdict": verdict,
-        "facts": sorted([name, text] for name, text in shared),
+        "facts": [["machine", "; ".join(sorted(machines - {""}))]] if machines - {""} else [],
     }
     rows = [
         [name, section["title"], *(facts[name].get(column) for column in columns)]

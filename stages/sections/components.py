@@ -29,7 +29,7 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[Made]:
         rows.append(
             [*facts, int((sizes == 1).sum()), {"vertex": int(names[sizes.argmax()])} if size else None]
         )
-        # Every order and layout of a graph has the same components. One size is told by the table.
+        # Every order and layout of a graph has the same components. The table has what is of one size.
         spread = numpy.sort(sizes).tobytes()
         if len(set(sizes.tolist())) > 1 and spread not in drawn:
             drawn.add(spread)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any, TypeVar
 
 from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Traversal, Verification
 from gravel.stages.sections.components import component_sizes
-from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, mean_rate, median_milliseconds
 from gravel.stages.sections.section import Place, table
 from gravel.stages.sections.studies import coordinates
 
@@ -42,12 +42,10 @@ def _layout(one: CompressedGraph) -> dict[str, Value]:
 
 
 def _measured(one: Measurement) -> dict[str, Value]:
-    times = [search["milliseconds"] for search in one.searches]
-    speeds = rates(one.searches, "edges")
     return {
         "strategy": one.strategy,
-        "median ms": median(times) if times else None,
-        EDGE_RATE: harmonic_mean(speeds) if speeds else None,
+        "median ms": median_milliseconds(one) if one.searches else None,
+        EDGE_RATE: mean_rate(one),
     }
 
 

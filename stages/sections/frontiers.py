@@ -8,7 +8,7 @@ from typing import Any
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, MAX_SINGLE_LEVELS, Axis, Curves, Line, Span, bands, thinned
 from gravel.stages.charts.model import Dash
-from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.rates import median_search, quartile
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import Study
 
@@ -103,9 +103,7 @@ def _first_graphs(count: int) -> str:
 
 def frontier_figure(label: str, one: Measurement) -> Made:
     """Draw the frontiers of the search with the median time, and which levels were searched bottom-up."""
-    ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
-    levels = ordered[(len(ordered) - 1) // 2]["levels"]
-
+    levels = median_search(one)["levels"]
     pulled = bands(levels["pulled"], len(levels["vertices"]))
     spans = [
         Span(first=first - 0.5, last=last + 0.5, name="level searched bottom-up", color=3)

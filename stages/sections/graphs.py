@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.charts import Axis, Cells, Curves, Line, shade_digits
 from gravel.stages.sections.rates import vertices
-from gravel.stages.sections.section import Made, Section, figure, table
+from gravel.stages.sections.section import Made, Place, Section, figure, statistics_table, table
 from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -220,27 +220,9 @@ def _degrees(label: str, one: Graph) -> Made:
 
 def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[Made]:
     """Make the table of orders with the statistics that each recorded."""
-    names = list(
-        dict.fromkeys(
-            name
-            for _, one in members
-            for name, value in one.statistics.items()
-            if not isinstance(value, dict | list)
-        )
-    )
-    rows = [
-        [label, one.method, one.vertex_count, one.arc_count, *(one.statistics.get(name) for name in names)]
-        for label, one in members
-    ]
-    return [
-        table(
-            "Vertex orders",
-            "",
-            ["run", "method", "vertices", "arcs", *(name.replace("_", " ") for name in names)],
-            rows,
-            covered_by=("compression by order",),
-        )
-    ]
+    rows = [([label, one.method, one.vertex_count, one.arc_count], one.statistics) for label, one in members]
+    place: Place = {"covered_by": ("compression by order",)}
+    return [statistics_table("Vertex orders", "run | method | vertices | arcs", rows, **place)]
 
 
 SECTIONS = (

@@ -8,9 +8,9 @@ from typing import Any
 
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line
-from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, mean_rate, median_milliseconds
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
-from gravel.stages.sections.studies import Member, coordinates, is_batched
+from gravel.stages.sections.studies import coordinates, is_batched
 
 WORKERS = ("ranks", "workers", "gpus", "devices", "nodes", "processes", "threads", "cores")
 """Names of an axis that counts workers."""
@@ -103,15 +103,6 @@ def _sizes(several: Sequence[tuple[Mapping[str, str], tuple[str, int]]]) -> set[
     return found
 
 
-def _milliseconds(one: Measurement) -> float:
-    return Member("", "", one).milliseconds
-
-
-def _rate(one: Measurement) -> float | None:
-    speeds = rates(one.searches, "edges")
-    return harmonic_mean(speeds) if speeds else None
-
-
 def efficiency(series: Series) -> list[float]:
     """Return how much of an ideal speed-up was reached at each count, over the smallest count.
 
@@ -120,7 +111,7 @@ def efficiency(series: Series) -> list[float]:
     first, base = series.points[0]
     reached = []
     for workers, one in series.points:
-        gain = _milliseconds(base) / _milliseconds(one)
+        gain = median_milliseconds(base) / median_milliseconds(one)
         if not series.strong:
             gain *= one.graph["arcs"] / base.graph["arcs"]
         reached.append(gain * first / workers)
@@ -185,7 +176,7 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
 def _data(series: Series) -> Mapping[str, Any]:
     return {
         series.unit: [workers for workers, _ in series.points],
-        "median_milliseconds": [_milliseconds(one) for _, one in series.points],
+        "median_milliseconds": [median_milliseconds(one) for _, one in series.points],
         "efficiency": efficiency(series),
     }
 
@@ -195,7 +186,14 @@ def _table(kind: str, several: Sequence[Series]) -> Made:
     for series in several:
         for share, (workers, one) in zip(efficiency(series), series.points, strict=True):
             rows.append(
-                [series.name, workers, one.graph["arcs"], _milliseconds(one), _rate(one), 100 * share]
+                [
+                    series.name,
+                    workers,
+                    one.graph["arcs"],
+                    median_milliseconds(one),
+                    mean_rate(one),
+                    100 * share,
+                ]
             )
     return table(
         f"Times of {kind.lower()} scaling with {several[0].unit}",
@@ -227,9 +225,8 @@ def worker_sections(members: Runs) -> list[Made]:
             continue
         taken = busy(one)
         edges, slowest = sum(search["edges"] for search in one.searches), max(taken)
-        single = rates(one.searches, "edges")
         facts = (label, len(taken), len(one.searches), slowest)
-        figures = (edges / slowest / 1e6 if slowest > 0 else None, harmonic_mean(single) if single else None)
+        figures = (edges / slowest / 1e6 if slowest > 0 else None, mean_rate(one))
         rows.append([*facts, *figures, sum(taken) / len(taken) / slowest if slowest > 0 else None])
     if not graphs:
         return []

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, Rule
 from gravel.stages.sections.frontiers import frontier_panels
-from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
+from gravel.stages.sections.rates import (
+    EDGE_RATE,
+    geometric_mean,
+    harmonic_mean,
+    median_milliseconds,
+    milliseconds,
+    quartile,
+    rates,
+)
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import Study, short_labels
 
@@ -48,10 +55,10 @@ def comparison_figure(members: Runs) -> Made:
     short = dict(zip((label for label, _ in timed), short_labels([label for label, _ in timed]), strict=True))
     shown = timed
     if len(timed) > MAX_ROWS:
-        ordered = sorted(timed, key=lambda member: median(_milliseconds(member[1])))
+        ordered = sorted(timed, key=lambda member: median_milliseconds(member[1]))
         shown = [*ordered[: MAX_ROWS // 2], *ordered[-(MAX_ROWS // 2) :]]
     names = [short[label] for label, _ in shown]
-    times = [sorted(_milliseconds(one)) for _, one in shown]
+    times = [sorted(milliseconds(one)) for _, one in shown]
     middle = [median(each) for each in times]
     quartiles = [(quartile(each, 1), quartile(each, 3)) for each in times]
     wide = bool(middle) and max(middle) > WIDE * min(middle) > 0
@@ -84,10 +91,6 @@ def comparison_figure(members: Runs) -> Made:
         answer=70,
         covered_by=("scaling", "times by order"),
     )
-
-
-def _milliseconds(one: Measurement) -> list[float]:
-    return [search["milliseconds"] for search in one.searches]
 
 
 def cumulative(values: Sequence[float]) -> list[tuple[float, float]]:

@@ -9,10 +9,9 @@ from typing import Any
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import Axis, Rows, RowSeries
 from gravel.stages.sections.counters import counting_rule, mean_bytes
-from gravel.stages.sections.ranking import BEST, ONCE, RULE, TIED
-from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.rates import milliseconds, quartile
 from gravel.stages.sections.section import Made, Section, figure, table
-from gravel.stages.sections.studies import Member, Study
+from gravel.stages.sections.studies import BEST, ONCE, RULE, TIED, Member, Study
 
 MAX_ROWS = 30
 """Strategies in one panel of the comparison; more are in the table alone."""
@@ -167,7 +166,7 @@ def comparison_panels(studies: Sequence[Study]) -> Made:
 
 
 def _spread(member: Member) -> dict[str, float]:
-    times = sorted(search["milliseconds"] for search in member.one.searches)
+    times = sorted(milliseconds(member.one))
     return {
         "median_milliseconds": member.milliseconds,
         "first_quartile": quartile(times, 1),
@@ -211,7 +210,7 @@ def compared(study: Study, member: Member) -> dict[str, Value]:
     """Set one way of searching a graph beside the others that find the same labels."""
     one = member.one
     counted = mean_bytes(one)
-    mean = sum(search["milliseconds"] for search in one.searches) / len(one.searches)
+    mean = fmean(milliseconds(one))
     return {
         "standing": study.standing(member).text,
         "times the fastest": member.milliseconds / study.best(member).milliseconds,

@@ -12,9 +12,9 @@ from typing import Any
 from gravel.stages.artifacts import Verification
 from gravel.stages.sections.answer.found import found, leading, reached
 from gravel.stages.sections.answer.sentences import MAX_NAMED, asked, beside_runs, sentence, timing
-from gravel.stages.sections.findings import Findings
 from gravel.stages.sections.graph500 import graph500_facts
-from gravel.stages.sections.ranks.times import in_turns
+from gravel.stages.sections.page import Findings
+from gravel.stages.sections.ranks import in_turns
 from gravel.stages.sections.rates import count
 from gravel.stages.sections.section import Made, Runs
 from gravel.stages.sections.studies import coordinates

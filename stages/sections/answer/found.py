@@ -8,7 +8,7 @@ from typing import Any
 from gravel.stages.artifacts import Centrality, Measurement, Traversal
 from gravel.stages.sections.centralities import largest, measures_text, name_of
 from gravel.stages.sections.components import component_sizes
-from gravel.stages.sections.findings import Findings
+from gravel.stages.sections.page import Findings
 from gravel.stages.sections.rates import TITLES, capital, count, percent, span, vertices
 
 Piece = str | dict[str, Any]

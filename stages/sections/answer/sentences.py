@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from gravel.stages.artifacts import Measurement
 from gravel.stages.sections.components import component_sizes
-from gravel.stages.sections.findings import Findings
-from gravel.stages.sections.ranking import BEST, ONCE, TIED
+from gravel.stages.sections.page import Findings, all_sections
 from gravel.stages.sections.rates import (
     NO_START,
     TITLES,
     capital,
     count,
     harmonic_mean,
+    mean_rate,
+    median_milliseconds,
     rates,
     span,
     vertices,
 )
-from gravel.stages.sections.registry import all_sections
 from gravel.stages.sections.section import Runs
-from gravel.stages.sections.studies import Member, Study, coordinates, is_batched, studies
+from gravel.stages.sections.studies import BEST, ONCE, TIED, Member, Study, coordinates, is_batched, studies
 
 Measured = Sequence[tuple[str, "Measurement"]]
 
@@ -90,9 +89,8 @@ def _one(one: Measurement, findings: Findings) -> str:
 
 
 def _timing(one: Measurement) -> str:
-    time = median(search["milliseconds"] for search in one.searches)
     share = " a source (its share of a batch)" if is_batched(one) else ""
-    return f"median {time:.3g} ms{share}, {_rate(one)}"
+    return f"median {median_milliseconds(one):.3g} ms{share}, {_rate(one)}"
 
 
 def _title(one: Measurement) -> str:
@@ -124,8 +122,8 @@ def _several(measured: Measured) -> str:
 
 
 def _timings(made: Sequence[Measurement]) -> str:
-    times = sorted(median(search["milliseconds"] for search in one.searches) for one in made)
-    speeds = sorted(harmonic_mean(each) for one in made if (each := rates(one.searches, "edges")))
+    times = sorted(map(median_milliseconds, made))
+    speeds = sorted(rate for one in made if (rate := mean_rate(one)) is not None)
     rate = (
         f"{span(speeds)} GTEPS (harmonic means, distinct edges)"
         if speeds
