@@ -99,8 +99,8 @@ def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
 def _estimate(
     parameters: ReportParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    # Histograms of degrees and components are made of one array of the vertices at a time.
-    counted = [each for each in inputs["inputs"] if each.kind != "Partition" and not each.searches]
+    # Degrees, components and distances from a source are read one array of the vertices at a time.
+    counted = [each for each in inputs["inputs"] if each.kind != "Partition"]
     widest = max((each.vertices for each in counted), default=0)
     models = parameters.predict or any(extent.kind == "Partition" for extent in inputs["inputs"])
     model = MODEL_BYTES if models else 0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
-from gravel.stages.artifacts import Counters
+from gravel.stages.artifacts import Counters, Measurement
 from gravel.stages.counting.metrics import (
     DRAM_READ,
     DRAM_WRITTEN,
@@ -27,23 +27,7 @@ from gravel.stages.sections.section import Made, Section, table
 PLAIN = "csr"
 
 
-class Searched(Protocol):
-    """Interface of a measurement, or of counters."""
-
-    @property
-    def searches(self) -> Any:
-        """A record for each search."""
-        ...
-
-    @property
-    def graph(self) -> Any:
-        """The record of the graph that was searched."""
-        ...
-
-    @property
-    def asked(self) -> Any:
-        """The record of how it was searched."""
-        ...
+Searched = Measurement | Counters
 
 
 def counted_bytes(one: Searched, search: Mapping[str, Any]) -> float | None:
@@ -115,24 +99,12 @@ COUNTED = "counted"
 UNKNOWN = "not known"
 """The same where bytes cannot be counted either."""
 
-COLUMNS = (
-    "run",
-    "strategy",
-    "placement",
-    "bytes are",
-    "counted, B/arc",
-    "DRAM read, B/arc",
-    "DRAM written, B/arc",
-    "DRAM over counted",
-    "warp instructions/arc",
-    "L2 hits, %",
-    "counted over the link, B/arc",
-    "host memory read by L2, B/arc",
-    "PCIe, B/arc",
-    "NVLink, B/arc",
-    "ms without the tool",
-    "passes",
+HEADINGS = (
+    "run | strategy | placement | bytes are | counted, B/arc | DRAM read, B/arc | DRAM written, B/arc | "
+    "DRAM over counted | warp instructions/arc | L2 hits, % | counted over the link, B/arc | "
+    "host memory read by L2, B/arc | PCIe, B/arc | NVLink, B/arc | ms without the tool | passes"
 )
+COLUMNS = tuple(HEADINGS.split(" | "))
 
 ALWAYS = 5
 """Columns that are shown also where they have no value."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, TypeVar
 
-from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Traversal, Verification
+from gravel.stages.artifacts import Measurement, Traversal
 from gravel.stages.sections.components import component_sizes
 from gravel.stages.sections.rates import EDGE_RATE, mean_rate, median_milliseconds
 from gravel.stages.sections.section import Place, table
@@ -33,14 +33,6 @@ class Experiments:
     graphs: list[str | None]
 
 
-def _order(one: Ordering) -> dict[str, Value]:
-    return {"mean gap": one.statistics.get("mean_gap")}
-
-
-def _layout(one: CompressedGraph) -> dict[str, Value]:
-    return {"bits per arc": one.statistics.get("bits_per_arc")}
-
-
 def _measured(one: Measurement) -> dict[str, Value]:
     return {
         "strategy": one.strategy,
@@ -49,15 +41,13 @@ def _measured(one: Measurement) -> dict[str, Value]:
     }
 
 
-def _verified(one: Verification) -> dict[str, Value]:
-    return {"verified": "passed" if all(check["passed"] for check in one.checks) else "FAILED"}
-
-
 FINDINGS: dict[str, Callable[[Any], dict[str, Value]]] = {
-    "Ordering": _order,
-    "CompressedGraph": _layout,
+    "Ordering": lambda one: {"mean gap": one.statistics.get("mean_gap")},
+    "CompressedGraph": lambda one: {"bits per arc": one.statistics.get("bits_per_arc")},
     "Measurement": _measured,
-    "Verification": _verified,
+    "Verification": lambda one: {
+        "verified": "passed" if all(check["passed"] for check in one.checks) else "FAILED"
+    },
 }
 """What an artifact adds to the row of an experiment."""
 

@@ -61,10 +61,10 @@ def _table(members: Runs) -> Made:
     rows = [_row(label, one) for label, one in members]
     about = [
         any(row[6] is not None for row in rows)
-        and "GTEPS counts each distinct undirected edge that was reached once. The arc rate counts stored arcs, as "
-        "Gunrock and Merrill et al. (2012) do.",
+        and "GTEPS counts each distinct undirected edge that was reached once. The arc rate counts stored "
+        "arcs, as Gunrock and Merrill et al. (2012) do.",
         any(row[10] for row in rows)
-        and "Results are mapped back to the vertices of the input. Rates are given with and without that time.",
+        and "Results are mapped back to the vertices of the input. Rates are given with and without this.",
         *remarks(members),
     ]
     return table(
@@ -92,8 +92,8 @@ def batches_table(members: Runs) -> Made:
     return table(
         "Batches of searches",
         [
-            "Many sources were searched at once and shared the arcs that were read. Rates are those of "
-            "a whole batch, and do not compare with rates of single searches.",
+            "Many sources were searched at once and shared the arcs that were read. Rates are those of a "
+            "whole batch, and do not compare with rates of single searches.",
             *remarks(members),
         ],
         "run | strategy | backend | searches | at once | ms a batch, median | ms a search, share | "
@@ -192,8 +192,8 @@ def preparation_sections(studies: Sequence[Study]) -> list[Made]:
         table(
             "When preparation has paid for itself",
             [
-                "Preparation is what a strategy does once for a graph in memory: structures, its own orders, "
-                "workspace.",
+                "Preparation is what a strategy does once for a graph in memory: structures, its own "
+                "orders, workspace.",
                 any(row[3] is not None for row in rows)
                 and "The order of a `reorder` stage was found and applied in memory, and timed separately.",
                 "Times of searches are medians.",
@@ -204,10 +204,10 @@ def preparation_sections(studies: Sequence[Study]) -> list[Made]:
                     for search in each.one.searches
                 )
                 and "They include mapping labels back.",
-                "After the given number of searches, preparation, order and searches together take no longer than "
-                "those of any run that prepares less. `against` names the last of these to be overtaken. Only runs "
-                "with the same graph, output and backend compare. Times of earlier stages are in the table of stage "
-                "runs.",
+                "After the given number of searches, preparation, order and searches together take no "
+                "longer than those of any run that prepares less. `against` names the last of these to be "
+                "overtaken. Only runs with the same graph, output and backend compare. Times of earlier "
+                "stages are in the table of stage runs.",
             ],
             "graph | run | preparation ms | order ms | of that to find it | ms a search, mapped back | "
             "against | paid after searches",

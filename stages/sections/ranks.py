@@ -267,8 +267,9 @@ def _transport_table(key: Sequence[Any], found: Mapping[str, Measurement]) -> Ma
     return table(
         f"{' against '.join(found)}, level by level: {ranks} ranks, {vertices:,} vertices",
         [
-            f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians over all "
-            f"sources: {medians}. Times are those of the slowest rank in milliseconds, and may overlap.",
+            f"Threshold {threshold}{', ' + chosen if chosen else ''}; from vertex {source}, and medians "
+            f"over all sources: {medians}. Times are those of the slowest rank in milliseconds, and may "
+            "overlap.",
             "peer" in found
             and "With `peer`, reduction includes arrivals and labels, and exchange waiting for other ranks.",
         ],

@@ -42,18 +42,11 @@ def graphs_table(studies: Sequence[Study]) -> Made:
     for study in studies:
         one = study.members[0].one
         graph, searches = one.graph, one.searches
-        rows.append(
-            [
-                study.graph,
-                graph["vertices"],
-                graph["arcs"],
-                graph["arcs"] / graph["vertices"],
-                "symmetric" if graph["symmetric"] else "directed",
-                fmean(search["depth"] for search in searches),
-                max(search["depth"] for search in searches),
-                100 * fmean(search["reached"] for search in searches) / graph["vertices"],
-            ]
-        )
+        depths = [search["depth"] for search in searches]
+        size, reached = graph["vertices"], fmean(search["reached"] for search in searches)
+        shape = "symmetric" if graph["symmetric"] else "directed"
+        facts = (study.graph, size, graph["arcs"], graph["arcs"] / size, shape)
+        rows.append([*facts, fmean(depths), max(depths), 100 * reached / size])
     return table(
         "Graphs searched",
         "Depth is the largest distance from a source, averaged over the sources of a run.",

@@ -181,8 +181,8 @@ def threshold_sections(graphs: Sequence[SplitGraph]) -> list[Made]:
         figure(
             "Vertices and arcs over degree thresholds",
             [
-                "Vertices with more arcs than the threshold are delegates. Ranks send each other the arcs between "
-                "normal vertices (nn). Vertical lines are the thresholds that were used.",
+                "Vertices with more arcs than the threshold are delegates. Ranks send each other the arcs "
+                "between normal vertices (nn). Vertical lines are the thresholds that were used.",
                 any(allowed(graph) is not None for graph in drawn)
                 and "In the shaded band, less than a tenth of the arcs are nn and the delegates are few.",
                 "As figures 5 and 12 of Pan, Pearce, Owens, IPDPS 2018.",
