@@ -100,24 +100,20 @@ def _table(runs: Runs) -> Made:
     rows: list[list[Any]] = []
     names = parts_of(runs)
     for label, one in runs:
-        parts = spent(one, names)
         records = [search["ranks"] for search in one.searches]
-        rows.append(
-            [
-                label,
-                ranks_of(one),
-                one.graph.get("partition", {}).get("threshold"),
-                options(one, "transport"),
-                "in turns" if in_turns(one) else "at once",
-                median_milliseconds(one),
-                *parts.values(),
-                sent(one, "mask_bytes"),
-                sent(one, "vertex_bytes"),
-                mean(each["answer_bytes"] for each in records),
-                mean(len(each["visit"]) for each in records),
-                mean(sum(1 for ways in each["backward"] if ways) for each in records),
-            ]
+        threshold = one.graph.get("partition", {}).get("threshold")
+        how = (
+            options(one, "transport"),
+            "in turns" if in_turns(one) else "at once",
+            median_milliseconds(one),
         )
+        counts = (
+            mean(each["answer_bytes"] for each in records),
+            mean(len(each["visit"]) for each in records),
+            mean(sum(1 for ways in each["backward"] if ways) for each in records),
+        )
+        volumes = (sent(one, "mask_bytes"), sent(one, "vertex_bytes"))
+        rows.append([label, ranks_of(one), threshold, *how, *spent(one, names).values(), *volumes, *counts])
     return table(
         "Searches over ranks",
         [

@@ -90,18 +90,9 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
         middle = median(times)
         spread = 100 * (max(times) - min(times)) / middle if middle else None
         speeds = [rate for _, one in group if (rate := mean_rate(one)) is not None]
-        rows.append(
-            [
-                label,
-                len(times),
-                middle,
-                min(times),
-                max(times),
-                spread,
-                100 * median(abs(time - middle) for time in times) / middle if middle else None,
-                median(speeds) if speeds else None,
-            ]
-        )
+        deviation = 100 * median(abs(time - middle) for time in times) / middle if middle else None
+        facts = (label, len(times), middle, min(times), max(times), spread, deviation)
+        rows.append([*facts, median(speeds) if speeds else None])
     return table(
         "Repeated measurements",
         "Each repetition is a separate stage run, which reads the graph and warms up again. Its time is the "

@@ -125,21 +125,12 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
     def panel(
         title: str, value: Callable[[Series], Sequence[float]], ideal: Callable[[int], float], y: Axis
     ) -> Curves:
-        lines = [
-            Line(
-                name="ideal",
-                x=tuple(counts),
-                y=tuple(ideal(count) for count in counts),
-                color="grey",
-                dash="dashed",
-            )
-        ]
+        best = tuple(ideal(count) for count in counts)
+        lines = [Line(name="ideal", x=tuple(counts), y=best, color="grey", dash="dashed")]
         for place, series in enumerate(several):
             workers = tuple(workers for workers, _ in series.points)
-            color = place % COLORS
-            lines.append(
-                Line(name=series.name, x=workers, y=tuple(value(series)), draw="marked", color=color)
-            )
+            values = tuple(value(series))
+            lines.append(Line(name=series.name, x=workers, y=values, draw="marked", color=place % COLORS))
         x = Axis(label=unit, scale="log2", ticks=tuple(counts))
         return Curves(title=title, x=x, y=y, lines=tuple(lines))
 

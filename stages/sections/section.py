@@ -93,7 +93,7 @@ def statistics_table(
 
 
 def _text(about: About) -> str:
-    return about if isinstance(about, str) else " ".join(filter(None, about))
+    return about if isinstance(about, str) else " ".join(each for each in about if each)
 
 
 def figure(

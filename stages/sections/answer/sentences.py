@@ -253,8 +253,8 @@ def standing_text(study: Study, like: Sequence[Member]) -> str:
         named = ", ".join(_plain(member.name) for member in tied[:MAX_NAMED])
         more = f" and {len(tied) - MAX_NAMED} more" if len(tied) > MAX_NAMED else ""
         return (
-            f"{named}{more} are tied within the spread of their times, {tied[0].milliseconds:.3g} ms and "
-            f"more{span if slowest not in tied else ''}"
+            f"{named}{more} are tied within the spread of their times; the shortest is "
+            f"{tied[0].milliseconds:.3g} ms{span if slowest not in tied else ''}"
         )
     if any(standing[member.label].word == ONCE for member in like):
         return "not ranked, as each was measured once, from one source"
