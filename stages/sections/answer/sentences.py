@@ -123,7 +123,7 @@ def _several(measured: Measured) -> str:
 
 def _timings(made: Sequence[Measurement]) -> str:
     times = sorted(map(median_milliseconds, made))
-    speeds = sorted(rate for one in made if (rate := mean_rate(one)) is not None)
+    speeds = sorted(speed for one in made if (speed := mean_rate(one)) is not None)
     rate = (
         f"{span(speeds)} GTEPS (harmonic means, distinct edges)"
         if speeds
