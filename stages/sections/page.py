@@ -12,12 +12,12 @@ from functools import cache, cached_property
 from typing import Any
 
 from gravel.stages.artifacts import Links, Measurement
-from gravel.stages.declared import PAPERS, declared
 from gravel.stages.sections.layouts import Cell, cells
 from gravel.stages.sections.repetitions import repeated_times, typical
 from gravel.stages.sections.section import Made, Section
 from gravel.stages.sections.studies import Study, coordinates, is_batched, studies
 from gravel.stages.sections.thresholds import SplitGraph, splits_of
+from gravel.stages.stage import PAPERS, declared
 
 PARTS = ("answer", "results", "details", "data")
 
