@@ -255,7 +255,7 @@ def test_on_the_cpu_bytes_are_counted_and_the_report_says_so() -> None:
     assert "passes" not in row
     assert "Counters were not read: the searches ran on the CPU" in table["about"]
     (answer,) = (each for each in sections.values() if each["kind"] == "answer")
-    assert answer["title"] == "Bytes of 1 way of searching counted; hardware counters were not read."
+    assert answer["title"] == "Bytes of 1 measurement counted; hardware counters were not read."
 
 
 @pytest.mark.parametrize("name", ["skewed_random", "star_last_hub", "grid_13x17"])
@@ -314,7 +314,7 @@ def test_measured_bytes_stand_beside_counted_ones(ncu: Any) -> None:
     assert INSTRUCTIONS in table["about"]
     assert [row[1] for row in sections["Hardware counters of kernels"]["rows"]] == ["expand", "commit"]
     (answer,) = (each for each in sections.values() if each["kind"] == "answer")
-    assert answer["title"].startswith("Hardware counters of 1 way of searching, read by ncu 2025.3.1.0")
+    assert answer["title"].startswith("Hardware counters of 1 measurement, read by ncu 2025.3.1.0")
 
 
 def test_a_graph_without_arcs_and_a_tool_that_is_asked_for() -> None:
@@ -368,4 +368,4 @@ def test_the_answer_has_the_bytes_of_each_arc() -> None:
         )
 
     told = _says([one(400.0), one(150.0)])
-    assert told.endswith("of searching, read by ncu 2025.3: 2.5 to 5 bytes of DRAM an arc")
+    assert told.endswith("measurements, read by ncu 2025.3: 2.5 to 5 bytes of DRAM an arc")

@@ -33,10 +33,10 @@ from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rule
 from gravel.stages.charts.model import Dash
 from gravel.stages.papers.published.experiments import experiments
-from gravel.stages.sections.ranks.thresholds import MAX_GRAPHS, Split, SplitGraph, split_of
-from gravel.stages.sections.ranks.times import sent
+from gravel.stages.sections.ranks import sent
 from gravel.stages.sections.rates import EDGE_RATE, GENERATED_RATE, geometric_mean, rates
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
+from gravel.stages.sections.thresholds import MAX_GRAPHS, Split, SplitGraph, split_of
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division

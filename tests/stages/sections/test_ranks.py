@@ -10,9 +10,9 @@ import pytest
 from gravel.kernels.partition import Division, suggest_threshold
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Measurement, Partition
-from gravel.stages.sections.ranks.thresholds import allowed, splits_of
-from gravel.stages.sections.ranks.times import typical_search
-from tests.stages.sections.ranks.ranked_case import Sections, column, graph_of, ran, sections_of, two_graphs
+from gravel.stages.sections.rates import median_search
+from gravel.stages.sections.thresholds import allowed, splits_of
+from tests.stages.sections.ranked_case import Sections, column, graph_of, ran, sections_of, two_graphs
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_transports_are_compared_level_by_level() -> None:
     assert title == "auto against nccl, level by level: 2 ranks, 256 vertices"
     assert set(column(found[title], "nccl delegate reduction")) == {9.0}
     assert 9.0 not in column(found[title], "auto delegate reduction")
-    told = typical_search(peer)["ranks"]
+    told = median_search(peer)["ranks"]
     frontier = [sum(each) for each in zip(told["normal"], told["delegates"], strict=True)]
     assert column(found[title], "frontier") == frontier
     assert column(found["Searches over ranks"], "options") == ["", "transport=nccl"]

@@ -7,19 +7,18 @@ from dataclasses import replace
 from gravel.stages.artifacts import Measurement
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.findings import Findings
-from gravel.stages.sections.ranking import Entrant, standings
-from gravel.stages.sections.registry import make_sections
+from gravel.stages.sections.page import Findings, make_sections
+from gravel.stages.sections.studies import Member, standings
 from tests.stages.measured import searched
 
 
-def entrant(name: str, milliseconds: float, *times: float, code: str = "", shares=(1.0, 1.1, 0.9)) -> Entrant:
+def entrant(name: str, milliseconds: float, *times: float, code: str = "", shares=(1.0, 1.1, 0.9)) -> Member:
     one = searched(name, milliseconds, times=shares)
     ran = {"function": code or name, "backend": "cpu", "options": {"alpha": 15}}
-    return Entrant(name, replace(one, ran=ran), times)
+    return Member(name, replace(one, ran=ran), times)
 
 
-def words(*entrants: Entrant) -> list[str]:
+def words(*entrants: Member) -> list[str]:
     return [standing.text for standing in standings(entrants)]
 
 
@@ -55,9 +54,9 @@ def test_the_same_code_is_one_and_says_so() -> None:
 def test_other_constants_or_another_order_are_other_code() -> None:
     first, second = entrant("a", 2.0, code="f"), entrant("b", 1.0, code="f")
     other = replace(second.one, ran={**second.one.ran, "options": {"alpha": 3}})
-    assert words(first, Entrant("b", other)) == ["", "best"]
+    assert words(first, Member("b", other)) == ["", "best"]
     order = replace(second.one, graph={**second.one.graph, "order": {"method": "rcm"}})
-    assert words(first, Entrant("b", order)) == ["", "best"]
+    assert words(first, Member("b", order)) == ["", "best"]
 
 
 def repeated(strategy: str, *milliseconds: float) -> dict[str, Measurement]:

@@ -10,8 +10,7 @@ from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Graph, Measurement, Partition
 from gravel.stages.context import PlainContext
 from gravel.stages.partition import PartitionParameters, partition
-from gravel.stages.sections.findings import Findings
-from gravel.stages.sections.registry import make_sections
+from gravel.stages.sections.page import Findings, make_sections
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from tests.kernels.cuda_case import fast_csr, rmat

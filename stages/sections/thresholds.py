@@ -180,14 +180,13 @@ def threshold_sections(graphs: Sequence[SplitGraph]) -> list[Made]:
     return [
         figure(
             "Vertices and arcs over degree thresholds",
-            "Vertices with more arcs than the threshold are delegates. Ranks send each other the "
-            "arcs between normal vertices (nn). Vertical lines are the thresholds that were used. "
-            + (
-                "Where a band is shaded, less than a tenth of the arcs are nn and the delegates are few. "
-                if any(allowed(graph) is not None for graph in drawn)
-                else ""
-            )
-            + "As figures 5 and 12 of Pan, Pearce, Owens, IPDPS 2018.",
+            [
+                "Vertices with more arcs than the threshold are delegates. Ranks send each other the arcs "
+                "between normal vertices (nn). Vertical lines are the thresholds that were used.",
+                any(allowed(graph) is not None for graph in drawn)
+                and "In the shaded band, less than a tenth of the arcs are nn and the delegates are few.",
+                "As figures 5 and 12 of Pan, Pearce, Owens, IPDPS 2018.",
+            ],
             [_panel(graph) for graph in drawn],
             {
                 graph.name: {
@@ -254,15 +253,12 @@ def _suggested_table(graphs: Sequence[SplitGraph]) -> Made:
             rows.append([*facts, *figures, best.delegates / 8])
     return table(
         "Suggested degree thresholds",
-        "What threshold: auto takes for so many ranks, unless hosts are given. Of the powers of "
-        "the square "
-        "root of 2, those are left that keep delegates d <= min(4 n / p, n / 16, 8 x 32 Mi), or "
-        "a quarter "
-        "of n where these are few, and nn arcs <= m / 10 (4 n / p and a tenth: Pan, Pearce, Owens, IPDPS "
-        "2018, section VI-B; n / 16 is gravel's). Of these the cost model's fastest on H200 GPUs "
-        "is taken: "
-        "local work + masks + normal vertices + barriers. Where there is none, it is the least threshold "
-        "with few delegates.",
+        "The threshold that `threshold: auto` takes for so many ranks, unless hosts are given. It is a "
+        "power of the square root of 2 that keeps delegates d <= min(4 n / p, n / 16, 8 x 32 Mi), or a "
+        "quarter of n where these are few, and nn arcs <= m / 10. Of several it is the fastest by the cost "
+        "model of H200 GPUs: local work + masks + normal vertices + barriers. Where there is none, it is "
+        "the smallest threshold with few delegates. 4 n / p and m / 10 are from Pan, Pearce, Owens, IPDPS "
+        "2018, section VI-B; n / 16 is gravel's.",
         "graph | ranks | hosts | threshold | delegates, % | nn arcs, % | mask bytes",
         rows,
     )
@@ -286,8 +282,8 @@ def _suggested_figure(graphs: Sequence[SplitGraph]) -> Made:
     thresholds = marked("threshold", [each.threshold for each in best], "ink")
     return figure(
         "Suggested thresholds over sizes",
-        "For the largest number of ranks of each graph: the suggested threshold, and the "
-        "resulting delegates and nn arcs (as figure 7 of Pan, Pearce, Owens, IPDPS 2018).",
+        "For the largest number of ranks of each graph: the suggested threshold, and the resulting "
+        "delegates and nn arcs (as figure 7 of Pan, Pearce, Owens, IPDPS 2018).",
         [
             Curves(title="suggested threshold", x=size, y=Axis(low=0), lines=(thresholds,)),
             Curves(title="%", x=size, y=Axis(low=0), lines=tuple(shares)),
