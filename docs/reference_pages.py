@@ -28,9 +28,8 @@ from gravel.pipeline.cli.stages import default_text, in_pipeline_order, type_tex
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
-from gravel.stages.documented import documented, models_in
 from gravel.stages.presets import Preset, Setting, all_presets, setting_text
-from gravel.stages.stage import Slot, Stage, all_stages
+from gravel.stages.stage import Slot, Stage, all_stages, documented, models_in
 
 DOCS = Path(__file__).parent
 WRITE = "python docs/reference_pages.py --write"

@@ -8,9 +8,8 @@ from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
-    from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
-    from gravel.stages.readers import Reader
+    from gravel.stages.readers import DeviceText, Reader
     from gravel.stages.sizes import Machine
 
 LARGEST_PIECE = 32 << 20
@@ -34,7 +33,7 @@ _WIDE_DIGITS = 10
 
 def piece_bytes(memory: int, stored: int | None) -> int:
     """Return bytes of text in a piece, so that buffers take half of the host memory to work in at most."""
-    from gravel.stages.streams.pieces import RESERVE
+    from gravel.stages.streams.lines import RESERVE
 
     most = min(LARGEST_PIECE, memory // (2 * (HOST_BUFFERS + 1)) - RESERVE)
     return max(LEAST_PIECE, most if stored is None else min(most, stored))
@@ -42,7 +41,7 @@ def piece_bytes(memory: int, stored: int | None) -> int:
 
 def text_bytes(piece: int) -> int:
     """Return the bytes of the device that hold pieces of text, and counts of their lines."""
-    from gravel.stages.streams.pieces import buffer_bytes
+    from gravel.stages.streams.lines import buffer_bytes
 
     return DEVICE_TEXTS * buffer_bytes(piece) + buffer_bytes(piece) // 256
 
@@ -59,8 +58,8 @@ def device_text(context: Context, reader: Reader, stored: int | None, memory: in
         return None
     from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.text.upload_cuda import TextBuffers
-    from gravel.stages.parsing.device import DeviceText
-    from gravel.stages.streams.pieces import buffer_bytes
+    from gravel.stages.readers import DeviceText
+    from gravel.stages.streams.lines import buffer_bytes
 
     largest = piece = piece_bytes(memory, stored)
     while piece >= LEAST_PIECE:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.layouts.registry import layout_of
-from gravel.stages.cupy_ahead import OF_STAGES, RCM, named
-from gravel.stages.kernel_variants import U32, Kernel, MadeBy
+from gravel.stages.kernel_names import OF_STAGES, RCM, U32, Kernel, MadeBy, named
 from gravel.stages.measuring import ahead as measuring
 from gravel.stages.traversal import ahead as traversal
 
@@ -24,7 +23,7 @@ LABEL = {**U32, "LABEL": "u8"}
 def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
     """Return kernel files and their macros, those first that take longest or are most likely.
 
-    Operations of CuPy's follow, named as `gravel.stages.cupy_ahead` does.
+    Operations of CuPy's follow, named as `gravel.stages.kernel_names` does.
     """
     find = {
         "ingest": _ingest,

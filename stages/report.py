@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 
 import gravel.stages.artifacts  # noqa: F401 (its classes are the kinds of `Artifact.kinds`)
 from gravel.stages.artifact import Artifact
-from gravel.stages.declared import has_papers
 from gravel.stages.presets import ABSENT
-from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage, has_papers
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -294,21 +295,20 @@ def _spooled(
     import numpy
 
     from gravel.kernels.csr.split import split
-    from gravel.stages.source_ranges import Spool, plan_ranges
+    from gravel.stages.edge_parts import Spool, plan_ranges
 
     bounds = plan_ranges(degrees, budget=budget, bytes_per_arc=bytes_per_arc, bytes_per_row=bytes_per_row)
-    spool = Spool(context.scratch, len(bounds) - 1, edges.dtype)
     context.log(
         f"{len(bounds) - 1} source ranges, since the arcs do not fit in memory at once; "
         f"{int(degrees.sum()) * 2 * edges.dtype.itemsize:,} bytes go to scratch files"
     )
-    with spool:
+    with closing(Spool(context.scratch, len(bounds) - 1, edges.dtype)) as spool:
         for source, target in edges.parts(1):
             spool.add(*split(source, target, numpy.array(bounds), **edges.options))
-    for index, (first, last) in enumerate(pairwise(bounds)):
-        yield first, last, partial(spool.blocks, index)
-        spool.remove(index)
-        edges.tell(2, last, edges.vertices)
+        for index, (first, last) in enumerate(pairwise(bounds)):
+            yield first, last, partial(spool.blocks, index)
+            spool.remove(index)
+            edges.tell(2, last, edges.vertices)
 
 
 def _estimate(

@@ -72,7 +72,7 @@ def between(
     direction: Direction,
 ) -> Paths:
     """Find paths; see `Graph.paths`."""
-    from gravel.stages.pairs import find_between
+    from gravel.stages.paths import find_between
 
     sources, targets = several(sources), several(targets)
     if len(sources) != len(targets):
@@ -90,8 +90,7 @@ def between(
 
 
 def _prepare_pairs(rows: PlacedRows, by: str) -> tuple[Any, Any]:
-    from gravel.stages.pairs import prepare_pairs
-    from gravel.stages.paths import STAGE, PathsParameters, RandomPairs
+    from gravel.stages.paths import STAGE, PathsParameters, RandomPairs, prepare_pairs
     from gravel.stages.traversal.opening import read_graph
     from gravel.stages.traversal.placing import extent_of
 

@@ -7,7 +7,7 @@ USABLE = 0.95
 
 CONTEXT_BYTES = 768 << 20
 """What a process takes of a device beside arrays: CUDA's context, modules that are compiled and loaded, and
-what libraries keep for themselves (`tests/benchmarks/crowded.py` measures it)."""
+what libraries keep for themselves, as measured on an H200."""
 
 MODULE_BYTES = 256 << 20
 """The same where the context is there already."""

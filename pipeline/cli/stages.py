@@ -78,7 +78,7 @@ def _details(stage: Stage) -> Iterator[str]:
 
 
 def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
-    from gravel.stages.documented import documented, models_in
+    from gravel.stages.stage import documented, models_in
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"

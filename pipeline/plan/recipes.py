@@ -19,9 +19,8 @@ from gravel.pipeline.plan.vertex_ids import Output, ids_through, planned_ids
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import resolved_path
 from gravel.pipeline.workflow.data_files import listed_id
-from gravel.stages.broken_links import broken_link
 from gravel.stages.stage import FileInput, Parameters, Stage
-from gravel.stages.urls import is_url
+from gravel.stages.urls import broken_link, is_url
 
 MAX_BYTES = 64 << 20
 """Of a file of sources: a search from each of its lines would take days."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from gravel.kernels.betweenness.buffers import LANES, MAX_WORDS
 from gravel.kernels.distances.buffers import BATCH, row_words
-from gravel.stages.kernel_variants import U32, Kernel, MadeBy, columns_searched
+from gravel.stages.kernel_names import U32, Kernel, MadeBy, columns_searched
 
 
 def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:

@@ -152,7 +152,7 @@ def _elsewhere(
 
 def put_together(stored: Stored, permutation: NDArray[Any] | None) -> Graph:
     """Make one graph of the subgraphs of all ranks, of columns or compressed."""
-    from gravel.kernels.partition.assemble import assemble
+    from gravel.kernels.partition.chunks import assemble
     from gravel.stages.compressing.decoding import decompress
     from gravel.stages.partition import load_partition
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.checkpoints import differs
+from gravel.stages.context import differs
 from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
 from gravel.stages.measuring.searcher import SUMS, Here, Shares, searcher_of
 

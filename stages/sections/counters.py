@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any, Protocol
 
 from gravel.stages.artifacts import Counters
-from gravel.stages.counting.metrics import (
+from gravel.stages.counting.ncu import (
     DRAM_READ,
     DRAM_WRITTEN,
     DURATION,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from gravel.stages.declared import PAPERS, declared
 from gravel.stages.sections.findings import Findings
 from gravel.stages.sections.section import Made, Section
+from gravel.stages.stage import PAPERS, declared
 
 
 @cache

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gravel.kernels.layouts.registry import encoded_layouts, layout_of
-from gravel.stages.cupy_ahead import SHAPE, named
-from gravel.stages.kernel_variants import PATHS, U32, Kernel, MadeBy, columns_searched, tree_of
+from gravel.stages.kernel_names import PATHS, SHAPE, U32, Kernel, MadeBy, columns_searched, named, tree_of
 
 WAKE: Kernel = ("kernels/cuda/wake.cu", {})
 

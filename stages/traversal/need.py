@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.buffers import total
+from gravel.kernels.buffers import table, total
 from gravel.kernels.components.buffers import HEADS
 from gravel.kernels.layouts.parts import ROOM
 from gravel.kernels.placement.plan import DoesNotFit, Limits, Plan, Sizes
@@ -38,6 +38,7 @@ from gravel.stages.traversal.rank_buffers import (
     component_bytes,
     distributed_need,
     rank_device_bytes,
+    ranks_on_cpu,
     stripe_device_bytes,
 )
 from gravel.stages.traversal.spreading import Spreading, plan_spreading
@@ -51,24 +52,6 @@ if TYPE_CHECKING:
 COMPILED_RANKS, COMPILED_ROW_RANKS = 74 << 20, 84 << 20
 """Measured: what Numba takes to compile the kernels of a partition, or those with the decoder of a layout,
 and to be there at all (48 MiB where they are in the cache on disk)."""
-
-OFFSETS_BYTES, RANK_BYTES = 20, 28
-"""Per vertex of a partition: row offsets of the whole graph as they are counted; labels of a rank before they
-are joined, and its queue."""
-
-SEARCH_BYTES_PER_ARC = 16
-"""Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends,
-and those that are left of them when each end counts once; measured at 8 to 12."""
-
-STRIPED_BYTES_PER_ARC = 16
-"""Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""
-
-LABEL_BYTES_PER_ARC = 20
-"""Of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the first
-round a label with its place; measured at 8 to 16."""
-
-LOOK_UP_BYTES_PER_ARC = 56
-"""The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
 
 
 def estimate(
@@ -109,10 +92,12 @@ def _estimate(parameters: TraverseParameters, graph: Extent, machine: Machine) -
         labels = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
         decoded = graph.bytes if graph.kind == "CompressedGraph" else 0
         compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
-        searching = RANK_BYTES * graph.vertices + _carried(graph, bfs)
-        working = max(searching, group_size and (decoded + searching) // ranks + labels)
-        host = compiled + decoded + OFFSETS_BYTES * graph.vertices + _after_ranks(parameters, graph) + working
-        each = group_size and compiled + (decoded + searching + labels) // ranks
+        counting = table("host", offsets=("i8", graph.vertices), lengths=("u4", (3, graph.vertices)))
+        searching = total(ranks_on_cpu(graph, search=bfs, together=False), "host")
+        own = decoded + total(ranks_on_cpu(graph, search=bfs, together=True), "host")
+        working = max(searching, group_size and own // ranks + labels)
+        host = compiled + decoded + total(counting, "host") + _after_ranks(parameters, graph) + working
+        each = group_size and compiled + (own + labels) // ranks
         on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
         if on_gpus and bfs and not graph.striped:
             need = Need(host, 0, outputs, gang=group_size, each_host_bytes=each)
@@ -287,11 +272,3 @@ def _outputs(parameters: TraverseParameters, graph: Extent) -> tuple[Extent, ...
 
 def _is_split(graph: Extent) -> bool:
     return graph.kind == "Partition" or graph.normal_arcs is not None
-
-
-def _carried(graph: Extent, bfs: bool) -> int:
-    """Count what arcs between normal vertices carry."""
-    arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
-    if bfs:
-        return (STRIPED_BYTES_PER_ARC if graph.striped else SEARCH_BYTES_PER_ARC) * arcs
-    return (LABEL_BYTES_PER_ARC + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs

@@ -18,9 +18,8 @@ from pydantic import (
 )
 
 from gravel.kernels.algorithms import PACKAGES, strategies_for, taken_by
-from gravel.stages.file_names import FileName
 from gravel.stages.presets import filled
-from gravel.stages.stage import Parameters
+from gravel.stages.stage import FileName, Parameters
 from gravel.stages.traversal.names import OF_ALL_VERTICES, checked_strategy, either, strategy_names
 from gravel.stages.turning import Direction
 

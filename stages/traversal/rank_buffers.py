@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gravel.kernels.bfs.buffers import NARROW, labels
-from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.buffers import Buffer, Table, table, total, vertex_type
 from gravel.kernels.partition import buffers
 from gravel.stages.stage import Extent, Machine, Need
-from gravel.stages.traversal.placing import width_of
 
 if TYPE_CHECKING:
-    from gravel.stages.stage import Extent
     from gravel.stages.traversal.parameters import TraverseParameters
 
 
@@ -20,21 +19,6 @@ LABEL_BYTES = 256 << 20
 
 DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""
-
-SEARCH_BYTES_PER_ARC = 60
-"""Of a level on the CPU, as it arrives and is sorted."""
-
-LEVEL_BYTES = 4
-"""Of each vertex of the graph on every rank that checks."""
-
-OFFSET_BYTES = 16
-"""Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
-
-LABEL_BYTES_PER_ARC = 44
-"""Of the first round of components on the CPU, as it arrives and is sorted."""
-
-LABEL_BYTES_PER_VERTEX = 64
-"""Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
 
 
 def searching_rank(
@@ -88,6 +72,31 @@ def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Tab
     )
 
 
+def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
+    """Return the table of all ranks on the CPU beside subgraphs, for a `search` or else for components.
+
+    A level may have all arcs between normal vertices. Ranks take turns, or prepare themselves `together`.
+    """
+    n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
+    arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
+    if search and graph.striped:
+        # Every rank has a bitmask of all vertices; a queue of a level, and its bins.
+        return (
+            *buffers.stripe_on_cpu(n, p * (n // 64 + p), tree=True),
+            *buffers.stripe_queue(arcs, vertex, tree=True),
+            *buffers.bins(arcs),
+        )
+    delegates = p * int(DELEGATE_SHARE * n)
+    if search:
+        # Ends of arcs, and those that are left when each counts once.
+        return *buffers.search_on_cpu(n, delegates), *buffers.bins(arcs), *buffers.bins(arcs)
+    return (
+        *buffers.components_on_cpu(n, delegates, arcs),
+        *buffers.sorting_on_cpu(arcs if together else arcs // p, vertex),
+        *buffers.round_on_cpu(n, delegates, arcs, vertex, directed=graph.directed),
+    )
+
+
 def rank_device_bytes(graph: Extent, ranks: int, **ways: bool) -> int:
     """State what each of `ranks` GPUs takes of a partition; `ways` are those of `searching_rank`."""
     ranks = max(1, ranks)
@@ -118,35 +127,39 @@ def distributed_need(
     from gravel.stages import distribute
 
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
-    width = width_of(n)
-    components = parameters.algorithm == "components"
-    rows = width * m + 12 * n + int(8 * DELEGATE_SHARE * n) * p
+    components, vertex = parameters.algorithm == "components", vertex_type(n)
     normal = m if graph.normal_arcs is None else graph.normal_arcs
     back = min(2 * LABEL_BYTES, 2 * label_bytes * n * searches) + label_bytes * n
     if components:
         # All labels come in one call.
         back = 3 * label_bytes * n
-    delegates = int(DELEGATE_SHARE * n)
-    # Levels of all vertices, or labels and then a forest, on every rank that checks.
-    known = width if components else LEVEL_BYTES
-    making, device = distribute.host_bytes(n, m, p), 0
     compiled = distribute.COMPILED
     if machine.backend == "cuda" and parameters.backend != "cpu":
+        own = -(-n // p)
+        rank = buffers.subgraphs(own, int(DELEGATE_SHARE * n), m // p, vertex)
         if components:
-            device = (rows + (OFFSET_BYTES + 4 * width) * n) // p + total(joining_rank(n, 0, p)) + known * n
+            # Offsets of nn and nd are widened, labels are there in several rounds.
+            widened = table(widened=("i8", (2, own)), rounds=(vertex, (4, own)))
+            rank += *widened, *joining_rank(n, 0, p), *known(n, vertex, "device")
         else:
             arrivals = parameters.transport == "nccl"
-            device = rows // p + total(searching_rank(n, normal, p, arrivals=arrivals)) + known * n
-        device = max(device, distribute.device_bytes(n, m, p))
-        making = searching = 0
-    elif components:
-        searching = rows + LABEL_BYTES_PER_VERTEX * n + LABEL_BYTES_PER_ARC * normal
-        searching += p * (LABEL_BYTES_PER_VERTEX * delegates + (known + 2) * n)
+            rank += *searching_rank(n, normal, p, arrivals=arrivals), *known(n, "i4", "device")
+        device = max(total(rank), distribute.device_bytes(n, m, p))
+        need = Need(compiled + back, device, outputs)
     else:
-        searching = rows + 40 * n + SEARCH_BYTES_PER_ARC * normal
-        searching += p * (known + 2) * n
-    host = compiled + max(making, searching) + back
-    return Need(host, device, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
+        checking = known(p * n, vertex if components else "i4", "host")
+        size = replace(graph, normal_arcs=normal)
+        own_rows = buffers.subgraphs(n, p * int(DELEGATE_SHARE * n), m, vertex, "host")
+        searching = total(
+            (*own_rows, *ranks_on_cpu(size, search=not components, together=True), *checking), "host"
+        )
+        need = Need(compiled + max(distribute.host_bytes(n, m, p), searching) + back, 0, outputs)
+    return replace(need, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
+
+
+def known(vertices: int, dtype: str, place: str) -> Table:
+    """Return the table of a rank that checks: labels of all vertices, and those of a rank as they come."""
+    return table(place, known=(dtype, vertices), coming=("u2", vertices * (place == "host")))
 
 
 def verifying(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -> Need:
@@ -158,11 +171,11 @@ def verifying(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -> 
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
     if traversal.searches == 0:
         # Every rank reads all labels, some at a time, and keeps its own with what it compares them to.
-        width = width_of(n)
-        checking = p * (width + 2) * n + 6 * width * n
+        vertex = vertex_type(n)
+        checking = (*known(p * n, vertex, "host"), *table("host", read=(vertex, (6, n))))
     else:
-        labels = 3 * (traversal.bytes // traversal.searches)
-        checking = p * (LEVEL_BYTES + 2) * n + labels
+        labels = traversal.bytes // traversal.searches
+        checking = (*known(p * n, "i4", "host"), *table("host", read=("u1", (3, labels))))
     compiled = distribute.COMPILED
-    host = compiled + distribute.host_bytes(n, m, p) + checking
+    host = compiled + distribute.host_bytes(n, m, p) + total(checking, "host")
     return Need(host, 0, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)

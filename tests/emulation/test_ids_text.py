@@ -9,12 +9,12 @@ import numpy
 import pyarrow
 import pytest
 
+from gravel.conversion.columns import encode_on_device
 from gravel.kernels.ids import text_cuda
 from gravel.kernels.ids.text import _hash as hash_on_cpu
 from gravel.kernels.ids.text_cuda import TextTable
 from gravel.stages.texts import Texts
 from gravel.stages.vertex_ids.dictionary import encode
-from gravel.stages.vertex_ids.on_device import encode_on_device
 from tests.emulation import strict_cupy
 
 pytestmark = pytest.mark.usefixtures("on_cpu")

@@ -18,18 +18,22 @@ from pydantic import ValidationError
 from gravel.stages.artifacts import Counters, Graph, Ordering
 from gravel.stages.context import PlainContext
 from gravel.stages.counters import STAGE, counters
-from gravel.stages.counting import read_counters, tool
-from gravel.stages.counting.metrics import (
+from gravel.stages.counting import read_counters
+from gravel.stages.counting.ncu import (
     DRAM_READ,
     HOST_SECTORS,
     INSTRUCTIONS,
     L2_SECTORS,
     METRICS,
     NVLINK_SENT,
+    NoCounters,
+    ToolOutput,
+    fault_of,
+    find_tool,
+    unknown_metrics,
 )
 from gravel.stages.counting.parameters import CountersParameters
-from gravel.stages.counting.stored import read_stored, write_stored
-from gravel.stages.counting.tool import NoCounters, ToolOutput, fault_of, find_tool, unknown_metrics
+from gravel.stages.counting.under_tool import read_stored, write_stored
 from gravel.stages.errors import StageError
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
@@ -212,11 +216,11 @@ def test_a_tool_that_is_missing_or_cannot_start(
     (tmp_path / "bin" / "ncu").write_text("#!/nowhere\n")
     with pytest.raises(NoCounters, match="could not be started"):
         read(plain(GRAPHS["path_33"]))
-    monkeypatch.setattr(tool, "PLACES", ())
+    monkeypatch.setattr("gravel.stages.counting.ncu.PLACES", ())
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoCounters, match="not installed"):
         find_tool()
-    monkeypatch.setattr(tool, "PLACES", (str(tmp_path / "b*" / "ncu"),))
+    monkeypatch.setattr("gravel.stages.counting.ncu.PLACES", (str(tmp_path / "b*" / "ncu"),))
     assert find_tool() == tmp_path / "bin" / "ncu"
 
 
@@ -354,7 +358,7 @@ def test_the_answer_has_the_bytes_of_each_arc() -> None:
     """The sentence at the top has a figure where there is one."""
     from types import SimpleNamespace
 
-    from gravel.stages.counting.metrics import DRAM_READ, DRAM_WRITTEN
+    from gravel.stages.counting.ncu import DRAM_READ, DRAM_WRITTEN
     from gravel.stages.sections.counters import _says
 
     def one(read: float) -> SimpleNamespace:

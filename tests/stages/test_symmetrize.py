@@ -200,10 +200,10 @@ def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
         Machine(backend="cpu", threads=1, host_memory=WORKING_BYTES + 8 * 1002 + 6000), tmp_path
     )
 
-    def full(self, *arguments):
+    def full(**options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gravel.stages.source_ranges._File.write", full)
+    monkeypatch.setattr("gravel.stages.scratch_file.tempfile.TemporaryFile", full)
     path = edge_list(*generate("path", vertices=1000), 1000)
     with pytest.raises(StageError, match="No space left on device"):
         run(path, context=context)

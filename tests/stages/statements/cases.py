@@ -111,6 +111,14 @@ CASES: dict[str, Case] = {
     "dense striped": Case("partition", {"ranks": 4, "scheme": "striped"}, {"input": "dense"}),
     "partition directed": Case("partition", {"ranks": 4, "threshold": 256}, {"input": "arcs"}, gpu=True),
     "distribute": Case("distribute", {"source": {"rmat": {"scale": "{scale}"}}, "ranks": 2}),
+    "dense distribute": Case(
+        "distribute",
+        {
+            "source": {"uniform": {"vertices": "{dense}", "edges": "{edges}"}},
+            "ranks": 2,
+            "threshold": 65535,
+        },
+    ),
     "bfs": _bfs("graph"),
     "bfs sparse": _bfs("sparse"),
     "bfs streamed": _bfs("graph", strategy="streamed"),
@@ -132,6 +140,7 @@ CASES: dict[str, Case] = {
     "bfs dense partition": _bfs("dense partition"),
     "bfs striped": _bfs("partition striped"),
     "bfs distributed": _bfs("distribute"),
+    "bfs dense distributed": _bfs("dense distribute"),
     "components": _components("graph"),
     "components sparse": _components("sparse"),
     "components varint": _components("compress varint"),
@@ -139,6 +148,7 @@ CASES: dict[str, Case] = {
     "components dense partition": _components("dense partition"),
     "components directed partition": _components("partition directed"),
     "components distributed": _components("distribute"),
+    "components dense distributed": _components("dense distribute"),
     "strong components": Case("traverse", STRONG, {"input": "arcs"}, gpu=True),
     "strong components forward_backward": Case(
         "traverse", {**STRONG, "strategy": "forward_backward"}, {"input": "arcs"}

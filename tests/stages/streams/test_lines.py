@@ -11,8 +11,7 @@ import pytest
 
 from gravel.stages.errors import StageError
 from gravel.stages.streams import LineStream, open_stream
-from gravel.stages.streams.lines import LONGEST_LINE
-from gravel.stages.streams.pieces import Pieces, buffer_bytes
+from gravel.stages.streams.lines import LONGEST_LINE, Pieces, buffer_bytes
 
 PACK = {"": lambda data: data, ".gz": gzip.compress}
 
@@ -108,7 +107,7 @@ def test_what_was_held_back_comes_once(tmp_path: Path) -> None:
 
 
 def test_several_reads_fill_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.streams.pieces.READ_BYTES", 3)
+    monkeypatch.setattr("gravel.stages.streams.lines.READ_BYTES", 3)
     data = b"".join(b"%d %d\n" % (i, i * i) for i in range(500))
     path = written(tmp_path, data)
     found, _ = in_pieces(path, 100)

@@ -1,4 +1,4 @@
-"""CuPy's own kernels that a stage uses, for whoever has them compiled before it runs.
+"""Kernels by name, to be compiled before a stage needs them: files with macros, and CuPy's operations.
 
 CuPy compiles an operation when it is first called for some dtypes, which takes 0.1 to 0.5 s on a fresh
 machine; on few elements it compiles what it compiles for many.
@@ -6,8 +6,18 @@ machine; on few elements it compiles what it compiles for many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+Kernel = tuple[str, Mapping[str, str]]
+"""A file with its macros, or the name of an operation of CuPy's, after `PREFIX`, without any."""
+MadeBy = Sequence[tuple[str, Any]]
+"""Stages that made an input and what went into it, the last first, with their parameters."""
+
+U32 = {"VERTEX": "u32"}
+
+PATHS = {**U32, "WORD": "u32", "WEIGHT": "u32"}
+"""Weights are taken to be integers, of which no path is longer than int32 holds."""
 
 PREFIX = "cupy: "
 """Before the name of an operation, where others are kernel files."""
@@ -105,7 +115,22 @@ SHAPE = (
 """Where a search looks at the graph's shape first."""
 
 
-def named(operations: Iterable[str]) -> tuple[tuple[str, dict[str, str]], ...]:
+def tree_of(output: str) -> dict[str, str]:
+    """Make TREE of a search: with predecessors a label is a key of 64 bits, 32 of them the predecessor's."""
+    return {"TREE": "0" if output == "distance" else "32"}
+
+
+def columns_searched(output: str) -> tuple[Kernel, ...]:
+    """Name what a direction-optimizing search of columns loads."""
+    # The graph decides: large ones with hubs have deferred rows, small ones have none.
+    file = "kernels/bfs/direction_optimizing.cu"
+    deferred, none = ((file, {**U32, **tree_of(output), "DEFER_ROWS": each}) for each in ("1", "0"))
+    # First neighbours by degree, of distances in another order than by degree.
+    by_degree = (("kernels/bfs/by_degree.cu", U32),) if output == "distance" else ()
+    return (deferred, ("kernels/bfs/deferred_rows.cu", U32), *by_degree, none)
+
+
+def named(operations: Iterable[str]) -> tuple[Kernel, ...]:
     """Name operations as kernel files are, without macros."""
     return tuple((PREFIX + each, {}) for each in operations)
 

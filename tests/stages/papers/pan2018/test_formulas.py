@@ -8,7 +8,7 @@ import pytest
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.storage import storage
-from gravel.kernels.partition.volumes import delegate_volume, grid_of, volume_1d, volume_2d
+from gravel.stages.papers.pan2018.formulas import delegate_volume, grid_of, volume_1d, volume_2d
 from tests.kernels.cuda_case import fast_csr, rmat
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gravel.stages.counting.metrics import (
+from gravel.stages.counting.ncu import (
     DRAM_READ,
     INSTRUCTIONS,
     L2_HIT_RATE,

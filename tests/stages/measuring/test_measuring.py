@@ -10,7 +10,7 @@ import pytest
 
 from gravel.kernels.betweenness import on_threads
 from gravel.stages.centrality import CentralityParameters
-from gravel.stages.checkpoints import differs
+from gravel.stages.context import differs
 from gravel.stages.measuring import searcher
 from tests.stages.measuring.test_over_workers import Killed, Reserved, Saved, centrality, found, graph_of
 

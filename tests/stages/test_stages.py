@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gravel.stages.documented import documented
-from gravel.stages.stage import Parameters, all_stages
+from gravel.stages.stage import Parameters, all_stages, documented
 
 
 class Inner(Parameters):
