@@ -21,7 +21,7 @@ GENERATED_RATE = "GTEPS (generated edges)"
 
 TITLES = {
     "bfs": "BFS",
-    "sssp": "shortest paths",
+    "shortest_paths": "shortest paths",
     "components": "components",
     "strong_components": "strong components",
 }

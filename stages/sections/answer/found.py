@@ -146,7 +146,7 @@ def _components(several: Sequence[Found]) -> list[Piece]:
     return [start, "among them ", {"vertex": int(names[sizes.argmax()]), "run": label}]
 
 
-TELLERS: dict[str, Callable[[Sequence[Found]], list[Piece]]] = {"bfs": _searches, "sssp": _searches}
+TELLERS: dict[str, Callable[[Sequence[Found]], list[Piece]]] = {"bfs": _searches, "shortest_paths": _searches}
 
 
 def _leaders(several: Sequence[tuple[str, Centrality]]) -> list[Piece]:

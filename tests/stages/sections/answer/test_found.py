@@ -75,7 +75,7 @@ def text(pieces: list[Any]) -> str:
         (
             [1],
             [[0.2, 0.0, numpy.float32(0.1), numpy.inf]],
-            "sssp",
+            "shortest_paths",
             "Shortest paths from <1>: 3 of 31 vertices reached (9.68 %); the farthest is <0> at distance 0.2",
         ),
     ],
@@ -83,7 +83,7 @@ def text(pieces: list[Any]) -> str:
 def test_the_farthest_vertex_is_named(sources: list[int], rows: Any, algorithm: str, start: str):
     one = from_sources(*sources, algorithm=algorithm, reached=3)
     for search, row in zip(one.searches, rows, strict=True):
-        search["depth"] = 0 if algorithm == "sssp" else max(row)
+        search["depth"] = 0 if algorithm == "shortest_paths" else max(row)
     assert text(labelled(one, distances(rows, sources, algorithm))[0]["title"]).startswith(start)
 
 
