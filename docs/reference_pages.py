@@ -28,9 +28,8 @@ from gravel.pipeline.cli.stages import default_text, in_pipeline_order, type_tex
 from gravel.pipeline.workflow.loader import load_workflow
 from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Artifact
-from gravel.stages.documented import documented, models_in
 from gravel.stages.presets import Preset, Setting, all_presets, setting_text
-from gravel.stages.stage import Slot, Stage, all_stages
+from gravel.stages.stage import Slot, Stage, all_stages, documented, models_in
 
 DOCS = Path(__file__).parent
 WRITE = "python docs/reference_pages.py --write"
@@ -63,6 +62,15 @@ GIVEN = {
 }
 """Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
 
+OPTION_GROUPS = {
+    "data files": ("--sources", "--columns", "--delimiter", "--header", "--filter"),
+    "parts of a workflow": ("--where", "--only", "--force", "--from STAGE", "--keep"),
+    "the machine": ("--cluster", "--backend", "--host-memory", "--resident-memory", "--device-memory"),
+    "hooks": ("--on-failure", "--on-change", "--on-success"),
+    "chosen results": ("--run", "--workflow", "--recipe", "--alone"),
+}
+"""Options that several commands have together, by subject; each name begins as the option is listed."""
+
 USUAL = {
     "scale": "2^scale vertices",
     "side": "of square lattices and meshes, in vertices",
@@ -82,6 +90,7 @@ USUAL = {
 """What parameters of these names are, unless a workflow says otherwise."""
 
 LONGEST_DEFAULT = 45
+MOST_VALUES = 7
 
 _COMMENT = re.compile(r"^  (\w+):[^#\n]*#[ ]*(.*)$", re.MULTILINE)
 _GIVEN_AXIS = re.compile(r'^  (\w+): "\$\{(\w+)\}"$', re.MULTILINE)
@@ -140,7 +149,6 @@ def pages() -> dict[str, str]:
         autoescape=False,  # Markdown
     )
     environment.filters |= {
-        "cell": lambda text: text.replace("|", "\\|").replace("\n", " "),
         "constants": _constants,
         "about": _about,
         "example": _example,
@@ -164,7 +172,30 @@ def _commands() -> dict[str, Any]:
         assert command is not None
         commands += _command(command, click.Context(command, context, name))
     count = Counter(option for command in commands for option in command.options)
-    return {"commands": commands, "shared": [option for option in count if count[option] > 1]}
+    shared = [option for option in count if count[option] > 1]
+    groups = {
+        title: [option for option in shared if option[0].startswith(begins)]
+        for title, begins in OPTION_GROUPS.items()
+    }
+    grouped = {option for options in groups.values() for option in options}
+    groups["other"] = [option for option in shared if option not in grouped]
+    return {
+        "commands": [(command, _shared_by(command, groups)) for command in commands],
+        "shared": shared,
+        "groups": groups,
+    }
+
+
+def _shared_by(command: CommandText, groups: dict[str, list[tuple[str, str]]]) -> list[str]:
+    """Write what a command shares with others: groups that it has as a whole, and single options."""
+    written = []
+    for title, options in groups.items():
+        own = [option for option in options if option in command.options]
+        if own == options and title != "other":
+            written.append(f"[{title}](#{title.replace(' ', '-')})")
+        else:
+            written += [f"`{names.split(', ')[0].split(' ')[0]}`" for names, _ in own]
+    return written
 
 
 def _command(command: click.Command, context: click.Context) -> Iterator[CommandText]:
@@ -338,7 +369,11 @@ def _axis(name: str, values: Any, given: dict[str, str]) -> str:
     """Write an axis with its values or the parameter that has them; alone if it is of another workflow."""
     if "." in name:
         return f"`{name}`"
-    return f"`{name}` (`{given[name]}`)" if name in given else f"`{name}` ({', '.join(map(to_text, values))})"
+    if name in given:
+        return f"`{name}` (`{given[name]}`)"
+    texts = [*map(to_text, values)]
+    more = ", ..." if len(texts) > MOST_VALUES else ""
+    return f"`{name}` ({', '.join(texts[:MOST_VALUES])}{more})"
 
 
 def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:

@@ -28,8 +28,7 @@ from typing import Any, ClassVar
 
 from gravel.pipeline.plugins.conformance import GRAPHS, entries_for, giver_of, sample
 from gravel.stages.artifact import Artifact
-from gravel.stages.documented import documented
-from gravel.stages.stage import Machine, Need, Parameters, Stage
+from gravel.stages.stage import Machine, Need, Parameters, Stage, documented
 
 __all__ = ["StageConformance"]
 

@@ -6,6 +6,7 @@ for a thread.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from types import FunctionType
@@ -40,6 +41,21 @@ class UnknownVertex(KeyError):
 
     def __str__(self) -> str:
         return self._message
+
+
+def checked_number(name: str, value: Any, *, whole: bool) -> Any:
+    """Return a number, 0 or more; raises TypeError for what is none, ValueError for others."""
+    wanted = "a whole number" if whole else "a number"
+    try:
+        if isinstance(value, bool | str):
+            raise TypeError
+        found = int(value) if whole and math.isfinite(value) else value
+        fits = found == value and found >= 0 and not (whole and math.isinf(value))
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; {wanted} is expected") from None
+    if not fits:
+        raise ValueError(f"{name} is {value!r}; it must be {wanted}, 0 or more")
+    return found
 
 
 def memory_errors(function: Callable[Given, Found]) -> Callable[Given, Found]:

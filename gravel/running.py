@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import private_files
 from gravel.pipeline.plan.builder import build_plan
-from gravel.pipeline.progress.events import Display, Event, sentence
+from gravel.pipeline.records.record import EXPORT
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loader import load_workflow
+from gravel.progress import RunLine, display_for
 from gravel.results.run import Run, RunFailed, as_yaml
 
 if TYPE_CHECKING:
     from gravel.pipeline.plan.model import Plan
+    from gravel.pipeline.progress.events import Display
     from gravel.pipeline.scheduler.outcome import RunOutcome
     from gravel.pipeline.workflow.model import Workflow
 
@@ -93,8 +94,10 @@ def _quoted(vertex: str) -> str:
 
 
 def carry_out(workflow: Workflow, root: Path, **options: Any) -> RunOutcome:
-    """Run a workflow that is not in a file; raises `RunFailed`."""
-    outcome, plan = _outcome(workflow, root, {}, options, display_for(None))
+    """Run a workflow that is not in a file; raises `RunFailed`, and KeyboardInterrupt after Ctrl-C."""
+    outcome, plan = _outcome(workflow, root, {}, {**options, "kind": EXPORT}, RunLine())
+    if outcome.state == "interrupted":
+        raise KeyboardInterrupt
     _done(outcome, plan, root)
     return outcome
 
@@ -119,79 +122,3 @@ def _done(outcome: RunOutcome, plan: Plan, root: Path) -> Run:
 
 def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def in_notebook() -> bool:
-    """Say whether this process is the kernel of a notebook, without importing IPython."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and hasattr(shell, "kernel")
-
-
-def display_for(progress: bool | None) -> Display | None:
-    """Return the display of a run; `None` chooses one in a notebook and at a prompt with a terminal."""
-    if progress is False:
-        return None
-    if in_notebook():
-        return NotebookDisplay()
-    at_prompt = hasattr(sys, "ps1") or bool(sys.flags.interactive)
-    if progress is None and not (at_prompt and sys.stderr.isatty()):
-        return None
-    from gravel.pipeline.progress.terminal import make_display
-
-    return make_display()
-
-
-class NotebookDisplay(Display):
-    """One line below the cell that changes as the run goes on; problems stay below it."""
-
-    def __init__(self, show: Callable[[str], Any] | None = None) -> None:
-        self._show = show or _display()
-        self._total = 0
-        self._done = 0
-        self._running: dict[str, str] = {}
-        self._kept: list[str] = []
-        self._shown = ""
-
-    def handle(self, event: Event) -> None:
-        """Count finished stage runs and list those that run."""
-        data: dict[str, Any] = event.data
-        match event.kind:
-            case "run_started":
-                self._total = int(data["stages"])
-            case "stage_started":
-                self._running[data["stage"]] = ""
-            case "stage_compiles":
-                self._running[data["stage"]] = f" (compiling {data['kernel']})" if data["kernel"] else ""
-            case "stage_progress":
-                if data["total"]:
-                    self._running[data["stage"]] = f" {data['done'] / data['total']:.0%}"
-            case "stage_cached" | "stage_finished" | "stage_failed" | "stage_skipped" | "stage_not_run":
-                self._running.pop(data["stage"], None)
-                self._done += 1
-        kept = event.kind in ("stage_failed", "stage_retried", "damaged", "note", "run_finished")
-        if kept and (line := sentence(event)) is not None:
-            self._kept.append(line)
-        if event.kind != "stage_progress":
-            self.tick()
-
-    def tick(self) -> None:
-        """Show the line again if it changed."""
-        running = ", ".join(f"{stage}{share}" for stage, share in self._running.items())
-        lines = [f"{self._done} of {self._total} stage runs done" + (f"; {running}" if running else "")]
-        text = "\n".join([*lines, *self._kept])
-        if text != self._shown:
-            self._shown = text
-            self._show(text)
-
-    def close(self) -> None:
-        """Show the last state."""
-        self._running.clear()
-        self.tick()
-
-
-def _display() -> Callable[[str], Any]:
-    from IPython.display import display
-
-    handle: Any = display({"text/plain": ""}, raw=True, display_id=True)
-    return lambda text: handle.update({"text/plain": text}, raw=True)

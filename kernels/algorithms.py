@@ -9,7 +9,7 @@ from gravel.kernels.strategy import COLUMNS, Strategy, strategies_in
 
 PACKAGES = {
     "bfs": "gravel.kernels.bfs",
-    "sssp": "gravel.kernels.sssp",
+    "shortest_paths": "gravel.kernels.sssp",
     "components": "gravel.kernels.components",
     "strong_components": "gravel.kernels.strong_components",
 }

@@ -12,11 +12,13 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows, side_of
 from gravel.kernels.layouts.host_parts import PartOfColumns, count_in_part, span_in_part, values_of_part
 from gravel.kernels.layouts.units import check_rows, offsets_of
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.subgraph_buffers import arcs_kept, numbers, row_ends
 
 
 class InducedRows(NamedTuple):
@@ -65,15 +67,15 @@ def induced(
 def _on_host(rows: EncodedRows, at: NDArray[Any], is_sorted: bool, weights: Any) -> InducedRows:
     """Take the rows at these places, in two passes: arcs are counted, then written."""
     count, dtype = len(at), numpy.dtype(rows.dtype)
-    number = numpy.full(rows.vertex_count, numpy.iinfo(dtype).max, dtype)
+    vertex, weighted = dtype.str[1:], weights is not None
+    number = numbers(rows.vertex_count, vertex).make(numpy)
     number[at] = numpy.arange(count, dtype=dtype)
     read, starts, given = _readable(rows), numpy.empty(0, numpy.int64), numpy.empty(0, numpy.uint32)
-    if weights is not None:
+    if weighted:
         from gravel.kernels.layouts.readers import count_neighbours
 
         starts, given = count_neighbours(rows), numpy.asarray(weights).view(numpy.uint32)
-    offsets = numpy.zeros(count + 1, numpy.int64)
-    lengths = numpy.zeros(count + 1, numpy.int64)
+    offsets, lengths = row_ends(count).make(numpy), row_ends(count).make(numpy)
     stored = offsets_of(rows)
     numpy.cumsum(stored[at + 1] - stored[at], out=lengths[1:])
     blocks = row_blocks(lengths)
@@ -92,8 +94,7 @@ def _on_host(rows: EncodedRows, at: NDArray[Any], is_sorted: bool, weights: Any)
 
     loops = visit(nothing, none, write=False)
     numpy.cumsum(offsets, out=offsets)
-    columns = numpy.empty(int(offsets[-1]), dtype)
-    kept = numpy.empty(0 if weights is None else len(columns), numpy.uint32)
+    columns, kept = make(arcs_kept(int(offsets[-1]), vertex, weighted), numpy).values()
     visit(columns, kept, write=True)
     if not is_sorted:
         run_blocks(lambda low, high: _sort(offsets, columns, kept, low, high), row_blocks(offsets))

@@ -7,9 +7,11 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import index_bits, index_dtype
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.layouts import EncodedRows, device_rows
+from gravel.kernels.subgraph_buffers import arcs_kept, numbers, row_ends
 
 SOURCE = "kernels/subgraph.cu"
 WARP = 32
@@ -31,17 +33,17 @@ def induced_on_device(
     if count >= MAX_CHOSEN:
         raise ValueError(f"a subgraph of {count:,} vertices is taken on the CPU")
     at = cupy.asarray(numpy.ascontiguousarray(at, numpy.uint64))
-    number = cupy.full(rows.vertex_count, numpy.iinfo(dtype).max, dtype)
+    number = numbers(rows.vertex_count, dtype.str[1:]).make(cupy)
     number[at] = cupy.arange(count, dtype=dtype)
     starts = None if weights is None else _starts(rows)
     run = Kernels(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(dtype)).run
     there = device_rows(rows, bound=rows.vertex_count)
-    offsets, loops = cupy.zeros(count + 1, cupy.int64), cupy.zeros(1, cupy.uint64)
+    offsets, loops = row_ends(count).make(cupy), cupy.zeros(1, cupy.uint64)
     run("count_arcs", WARP * count, *there, at, count, number, offsets[1:], loops)
     cupy.cumsum(offsets, out=offsets)
     arcs = int(offsets[-1])
-    columns = cupy.empty(arcs, dtype)
-    kept = None if weights is None else cupy.empty(arcs, weights.dtype)
+    columns, kept = make(arcs_kept(arcs, dtype.str[1:], weights is not None), cupy).values()
+    kept = None if weights is None else kept.view(weights.dtype)
     run("write_arcs", WARP * count, *there, at, count, number, offsets, columns, starts, weights, kept)
     del number
     if not is_sorted:

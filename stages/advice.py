@@ -41,11 +41,6 @@ class LayoutName:
         return {"enum": list(self.choices()), "type": "string"}
 
 
-BYTES_PER_VERTEX = 48
-"""Of the whole graph while it is sampled: marks, a queue, degrees, an order by them, levels of a search and
-what the search holds."""
-
-
 class AdviceParameters(Parameters):
     """Parameters that say what a graph is prepared for.
 

@@ -30,7 +30,6 @@ class EdgeList(Artifact):
     vertex_count: int
     undirected: bool
     ends_unordered: bool = False  # the names of the columns do not say which end is the source
-
     implied: ClassVar[dict[str, Any]] = {"ends_unordered": False}
 
 
@@ -187,9 +186,9 @@ class Traversal(Artifact):
     Components that are not `converged` are parts of components, each labelled with its smallest vertex.
     """
 
-    algorithm: str  # "bfs", "sssp", "components" or "strong_components"
+    algorithm: str  # "bfs", "shortest_paths", "components" or "strong_components"
     sources: Array | None = None  # (searches,) int64
-    distance: Array | None = None  # (searches, vertex_count) int8, int16, int32; sssp: int32, int64, float64
+    distance: Array | None = None  # (searches, vertex_count) int8 to int32; weighted: int32, int64, float64
     predecessor: Array | None = None  # (searches, vertex_count) int32 or int64
     component: Array | None = None  # (vertex_count,) vertex index
     vertex_count: int
@@ -197,7 +196,6 @@ class Traversal(Artifact):
     checks: Json = None
     converged: bool = True
     direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
-
     implied: ClassVar[dict[str, Any]] = {"converged": True, "direction": "out"}
 
 
@@ -214,11 +212,9 @@ class Measurement(Artifact):
     `levels["expanded"]`, and in the first search `levels["distinct"]` (the vertices of each level's edge
     frontier without duplicates). Where the host starts kernels for levels there are `launches`, their number,
     and `launch_threads`, the `least` and `most` threads of one and the `sum` of all. Where rows lie in host
-    memory and a GPU searches there is `link_bytes`, what
-    came over the link.
+    memory and a GPU searches there is `link_bytes`, what came over the link.
 
-    Of a partition each has `ranks`, as `gravel.stages.traversal.records.levels_by_rank` makes it, or of
-    stripes `stripes`.
+    Of a partition each has `ranks` (`gravel.stages.traversal.records.levels_by_rank`), of stripes `stripes`.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
     shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and
@@ -282,11 +278,11 @@ class Counters(Artifact):
     """Hardware counters of searches, and the bytes that are counted from their rows.
 
     `searches`, `graph`, `ran` and `asked` are as in a `Measurement`, with statistics; the time is that of
-    searches without a tool. `tool` has `name`, `version`, `options`, the `metrics` that were asked for,
-    those that are `unknown` to it, `passes` (the most that a kernel took) and `seconds`; it is empty where
-    counters were not read, and `why` is then half a sentence that says why. `totals` has each metric by its
-    name in the tool, over all kernels of all searches: sums are summed, rates weighted by what they are rates
-    of; None where the tool has no value. `kernels` has `name`, `launches` and `values` of each kernel.
+    searches without a tool. `tool` has `name`, `version`, `options`, the `metrics` that were asked for, those
+    that are `unknown` to it, `passes` (the most that a kernel took) and `seconds`; it is empty where counters
+    were not read, and `why` is the reason. `totals` has each metric by its name in the tool, over all kernels
+    of all searches: sums are summed, rates weighted by what they are rates of; None where the tool has no
+    value. `kernels` has `name`, `launches` and `values` of each kernel.
     """
 
     strategy: str
@@ -327,7 +323,8 @@ class Centrality(Artifact):
     """A measure of vertices or edges, in the vertex numbers of `symmetrize`.
 
     `value[i]` belongs to `vertex[i]`; without `vertex`, to vertex i; with `target`, to the edge from
-    `vertex[i]` to `target[i]`. `estimate` has the `value` of the whole graph from that of drawn vertices, its
+    `vertex[i]` to `target[i]`. `error[i]` is the largest standard error of `value[i]` that a sample allows;
+    exact values have none. `estimate` has the `value` of the whole graph from that of drawn vertices, its
     bounds `low` and `high`, None where there is none, and their `confidence`. `convergence` has the
     `iterations`, the `residual` of the last one, and what was asked: `damping`, `tolerance`, `by` ("arcs" or
     "weights") and `personalization`, a list of vertices or None for all.
@@ -338,13 +335,17 @@ class Centrality(Artifact):
     vertex: Array | None = None  # (vertices,) int64
     vertex_count: int
     hops: int | None = None  # of a neighbourhood
-    sources: int | None = None  # vertices that betweenness was searched from
+    sources: int | None = None  # vertices that betweenness, or a sample for closeness, was searched from
+    by: str = "arcs"  # how paths were measured: "arcs" or "weights"; of PageRank see `convergence`
+    error: Array | None = None  # (vertices,) float64
     direction: str = "out"  # of a directed graph: "out", "in" or "both"
     target: Array | None = None  # (edges,) int64, of `edge_betweenness`
     estimate: Json = None  # of `average_path_length`
     convergence: Json = None  # of `pagerank`
-
-    implied: ClassVar[dict[str, Any]] = {"direction": "out", "estimate": None, "convergence": None}
+    implied: ClassVar[dict[str, Any]] = {
+        **{"direction": "out", "estimate": None, "convergence": None},
+        **{"by": "arcs", "error": None},
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,7 +363,6 @@ class Batches(Artifact):
     form: str
     batches: Json
     workers: Json = field(default_factory=list)
-
     implied: ClassVar[dict[str, Any]] = {"workers": []}
 
 
@@ -382,7 +382,6 @@ class Paths(Artifact):
     vertex: Array | None = None  # (vertices of all paths,) int64
     vertex_count: int
     direction: str = "out"  # of a directed graph, that of the arcs from the source on: "out", "in" or "both"
-
     implied: ClassVar[dict[str, Any]] = {"direction": "out"}
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from gravel.kernels.buffers import table, total, vertex_type
 from gravel.kernels.layouts.registry import layout_of
 from gravel.stages.advice import AdviceParameters, LayoutName, choice_text, is_measured, recorded
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from gravel.stages.compressing.memory import EncodingSizes, layouts_of
+from gravel.stages.compressing.writing import DeviceWriter, Pieces, Size, Writer, layouts_of
 from gravel.stages.presets import filled
 from gravel.stages.rows.decoding import packed_weights
 from gravel.stages.rows.ranges import ARCS_AT_ONCE, refusal
@@ -21,7 +22,6 @@ from gravel.stages.trials import trial_bytes, try_choices
 if TYPE_CHECKING:
     from gravel.kernels.advice.decide import Advice
     from gravel.stages.artifact import Json
-    from gravel.stages.compressing.writing import Writer
     from gravel.stages.context import Context, PlainContext
 
 COMPILED = 92 << 20
@@ -111,12 +111,12 @@ def _forms(context: Context, codec: str, stored: Graph | Partition) -> tuple[str
         if isinstance(stored, Partition)
         else [stored.row_offsets, stored.column_indices]
     )
-    sizes = _sizes(codec, stored.vertex_count, stored.arc_count, _rows_of(stored))
+    size = Size(codec, stored.vertex_count, stored.arc_count, _rows_of(stored))
     forms: tuple[str, ...] = (ON_DEVICE, IN_RANGES, ON_HOST)
-    fits = sizes.whole_bytes() - bytes_there(*arrays) <= machine.device_memory
+    fits = size.whole_bytes() - bytes_there(*arrays) <= machine.device_memory
     if not (context.keeps_device_arrays and fits):
         forms = forms[1:]
-    return forms if sizes.range_bytes() <= machine.device_memory else forms[-1:]
+    return forms if size.range_bytes("device") <= machine.device_memory else forms[-1:]
 
 
 def _rows_of(stored: Graph | Partition) -> int:
@@ -130,8 +130,6 @@ def _compressed(
 ) -> CompressedGraph:
     import numpy
 
-    from gravel.stages.compressing.on_device import DeviceWriter, Pieces
-    from gravel.stages.compressing.writing import Writer
     from gravel.stages.errors import StageError
 
     stays = form == ON_DEVICE
@@ -255,51 +253,40 @@ def _most_bytes_per_arc(codec: str, vertices: int) -> int:
     return width + max(each.memory.more_per_arc for each in layouts_of(codec))
 
 
-def _sizes(codec: str, vertices: int, arcs: int, rows: int) -> EncodingSizes:
-    return EncodingSizes(codec, vertices, arcs, rows, 4 if vertices < 1 << 32 else 8)
-
-
 def _estimate(
     parameters: CompressParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     graph = inputs["input"][0]
-    n, m = graph.vertices, graph.arcs
-    width = 4 if n < 1 << 32 else 8
+    n, m, codec, on_gpu = graph.vertices, graph.arcs, parameters.codec, machine.backend == "cuda"
+    width = int(vertex_type(n)[1:])
     # A partition's rows are those of its subgraphs: normal vertices twice, delegates twice on each rank.
-    packed = parameters.codec != "csr"
-    all_rows = n if graph.kind != "Partition" else (graph.bytes - width * m) // 4
-    sizes = _sizes(parameters.codec, n, m, all_rows)
-    on_device = sizes.stated(machine.device_memory) if machine.backend == "cuda" else 0
-    most_per_arc = _most_bytes_per_arc(parameters.codec, n)
-    compiled = COMPILED
-    if parameters.codec != "auto":
-        compiled = layout_of("csr" if on_device else parameters.codec).memory.compiled
-    on_host = compiled + sizes.host_range_bytes() + publishing_bytes(8 * n, most_per_arc * m)
-    if parameters.codec == "auto":
-        on_host += SAMPLE_BYTES
+    size = Size(codec, n, m, n if graph.kind != "Partition" else (graph.bytes - width * m) // 4)
+    device = size.device_bytes(machine.device_memory) if on_gpu else 0
+    note = ""
+    if on_gpu and codec != "csr" and not device:
+        note = f"on the CPU: {refusal('compress', size.range_bytes('device'), machine.device_memory)}"
+    most = _most_bytes_per_arc(codec, n) * m
+    compiled = COMPILED + SAMPLE_BYTES
+    if codec != "auto":
+        compiled = layout_of("csr" if device else codec).memory.compiled
+    host = compiled + size.range_bytes("host") + publishing_bytes(8 * n, most)
     if is_measured(parameters):
         trial_host, trial_device = trial_bytes(n, m, width)
-        on_host += trial_host
-        on_device = max(on_device, trial_device if machine.backend == "cuda" else 0)
-    weights = 4 * m if graph.weighted else 0
-    if weights:
-        on_host += 4 * min(m, ARCS_AT_ONCE)
-    most = most_per_arc * m
+        host, device = host + trial_host, max(device, trial_device * on_gpu)
+    if graph.weighted:
+        host += total(table("host", weights=("i4", min(m, ARCS_AT_ONCE))), "host")
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
     output = Extent(
         kind="CompressedGraph",
         vertices=n,
         arcs=m,
-        bytes=offsets + 8 + most + weights,
+        bytes=offsets + 8 + most + 4 * m * graph.weighted,
         directed=graph.directed,
         normal_arcs=graph.normal_arcs,
         ranks=graph.ranks,
         weighted=graph.weighted,
     )
-    note = ""
-    if machine.backend == "cuda" and packed and not sizes.stated(machine.device_memory):
-        note = f"on the CPU: {refusal('compress', sizes.range_bytes(), machine.device_memory)}"
-    return Need(host_bytes=on_host, device_bytes=on_device, note=note, outputs=(output,))
+    return Need(host_bytes=host, device_bytes=device, note=note, outputs=(output,))
 
 
 STAGE = Stage(

@@ -9,11 +9,10 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
 from gravel.stages.stage import Machine
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+Arrays: TypeAlias = "Mapping[str, NDArray[Any]]"
 
 THREADS_FROM = 16 << 20
 """Bytes of rows that several threads copy: one takes 1.5 GB/s where the memory is fresh."""
@@ -40,6 +40,47 @@ class Sink(Protocol):
     def close(self) -> Array:
         """End the array and hand it out, ready for an artifact's field."""
         ...
+
+
+class Checkpoint(Protocol):
+    """Results of a long stage so far, kept so that a later run of the same recipe goes on from there."""
+
+    def load(self) -> Arrays | None:
+        """Return what was saved last, or None; what is damaged, or another stage's, counts as not saved."""
+        ...
+
+    def drop(self, reason: str) -> None:
+        """Remove what was saved last; `reason` says what is wrong with it, after its name."""
+        ...
+
+    def save(self, arrays: Callable[[], Arrays]) -> None:
+        """Keep these arrays in the place of those before, unless the last ones are recent.
+
+        `arrays` is called only if they are kept.
+        """
+        ...
+
+
+class NoCheckpoint:
+    """A checkpoint outside a workflow, where nothing is kept."""
+
+    def load(self) -> None:
+        """Do nothing: nothing is kept."""
+
+    def drop(self, reason: str) -> None:
+        """Do nothing: nothing is kept."""
+
+    def save(self, arrays: Callable[[], Arrays]) -> None:
+        """Keep nothing."""
+
+
+def differs(found: Arrays, expected: Arrays) -> str | None:
+    """Say which of the arrays has another name, dtype or shape than is expected; None if none has."""
+    for name in sorted({*found, *expected}):
+        forms = [(each[name].dtype, each[name].shape) for each in (found, expected) if name in each]
+        if len(forms) != 2 or forms[0] != forms[1]:
+            return name
+    return None
 
 
 class Part(NamedTuple):

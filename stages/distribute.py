@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from gravel.kernels.buffers import total
+from gravel.kernels.partition.distributor.buffers import (
+    PART_EDGES,
+    PART_EDGES_CUDA,
+    SORT_ARCS,
+    distributing,
+    distributing_on_gpu,
+)
 from gravel.stages.artifacts import DistributedGraph, VertexIds
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.partitioning.resident import Recipe, find_rank, part_edges, run_ranks
@@ -21,10 +29,6 @@ if TYPE_CHECKING:
 
 COMPILED = 90 << 20
 """Measured: what Numba takes to compile the distributor, and to be there at all, in each process."""
-
-
-HISTOGRAMS = 24 << 19
-"""Of 2^16 degrees: a rank's three, those of its threads, those that others told, and their sums."""
 
 
 class DistributeParameters(Parameters):
@@ -146,31 +150,15 @@ def distribute(context: Context, parameters: DistributeParameters) -> tuple[Dist
 
 def host_bytes(vertices: int, arcs: int, ranks: int) -> int:
     """State what all ranks take together while they make a graph on the CPU, beside what is compiled."""
-    from gravel.kernels.partition.distributor.program import PART_EDGES
-
     part = part_edges(arcs // 2, ranks, PART_EDGES)
-    width = 4 if vertices < 1 << 32 else 8
-    delegates = vertices // 8
-    # Rows of all arcs before they are divided, and what they are divided into; row offsets of both, their
-    # lengths, and whose rows are whose.
-    shared = 2 * width * arcs + 48 * vertices
-    # Capped degrees, then flags and counts of delegates; delegates with their degrees and offsets.
-    each = 2 * vertices + 40 * delegates
-    # Edges of a part, their arcs, and as much that came.
-    made = 2 * part * (2 * width + 2 * (4 + width))
-    return shared + ranks * (HISTOGRAMS + each + made)
+    return ranks * total(distributing(-(-vertices // ranks), vertices, arcs // ranks, part), "host")
 
 
 def device_bytes(vertices: int, arcs: int, ranks: int) -> int:
     """State what each rank takes on its GPU while it makes its part."""
-    from gravel.kernels.partition.distributor.program import PART_EDGES_CUDA, SORT_ARCS
-
-    width = 4 if vertices < 1 << 32 else 8
-    shared = 2 * width * arcs + 48 * vertices
-    # A part with its arcs, as many that came, and a mailbox for two parts.
-    made = part_edges(arcs // 2, ranks, PART_EDGES_CUDA) * (2 * width + 8 * (4 + width))
-    sorting = 40 * min(SORT_ARCS, arcs)
-    return shared // ranks + 3 * vertices + made + sorting
+    part = part_edges(arcs // 2, ranks, PART_EDGES_CUDA)
+    own = -(-vertices // ranks)
+    return total(distributing_on_gpu(own, vertices, arcs // ranks, part, min(SORT_ARCS, arcs)))
 
 
 def _estimate(

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.errors import StageError
 from gravel.stages.generators import GeneratorSource, fits_device, generated_parts
-from gravel.stages.ingest_extent import estimate, working_memory
-from gravel.stages.ingest_memory import block_bytes
+from gravel.stages.ingest_memory import block_bytes, estimate, working_memory
 from gravel.stages.ingest_parameters import Expected, IngestParameters
 from gravel.stages.many_files import NO_VALUE, are_kept, path_columns, read_many
 from gravel.stages.stage import FileInput, Stage

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
+from gravel.kernels.buffers import exact, table
+from gravel.kernels.ids.buffers import from_anywhere
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
-    from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.head import Head
-    from gravel.stages.readers import Reader
+    from gravel.stages.readers import DeviceText, Reader
     from gravel.stages.sizes import Machine
 
 LARGEST_PIECE = 32 << 20
@@ -34,7 +34,7 @@ _WIDE_DIGITS = 10
 
 def piece_bytes(memory: int, stored: int | None) -> int:
     """Return bytes of text in a piece, so that buffers take half of the host memory to work in at most."""
-    from gravel.stages.streams.pieces import RESERVE
+    from gravel.stages.streams.lines import RESERVE
 
     most = min(LARGEST_PIECE, memory // (2 * (HOST_BUFFERS + 1)) - RESERVE)
     return max(LEAST_PIECE, most if stored is None else min(most, stored))
@@ -42,7 +42,7 @@ def piece_bytes(memory: int, stored: int | None) -> int:
 
 def text_bytes(piece: int) -> int:
     """Return the bytes of the device that hold pieces of text, and counts of their lines."""
-    from gravel.stages.streams.pieces import buffer_bytes
+    from gravel.stages.streams.lines import buffer_bytes
 
     return DEVICE_TEXTS * buffer_bytes(piece) + buffer_bytes(piece) // 256
 
@@ -59,8 +59,8 @@ def device_text(context: Context, reader: Reader, stored: int | None, memory: in
         return None
     from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.text.upload_cuda import TextBuffers
-    from gravel.stages.parsing.device import DeviceText
-    from gravel.stages.streams.pieces import buffer_bytes
+    from gravel.stages.readers import DeviceText
+    from gravel.stages.streams.lines import buffer_bytes
 
     largest = piece = piece_bytes(memory, stored)
     while piece >= LEAST_PIECE:
@@ -103,10 +103,9 @@ def device_need(
     fields = [line.replace(b",", b" ").split() for line in content[:100]]
     wide = any(len(field) >= _WIDE_DIGITS and field.isdigit() for line in fields for field in line)
     weighted = weights and any(len(line) > 2 for line in fields)
-    # Two ids, perhaps a weight, and one of these columns once more while its parts are joined.
-    width, weight = 8 if wide else 4, 8 if weighted else 0
-    # Ids from anywhere are sorted before.
-    numbering = TABLE_BYTES_PER_EDGE if wide else 0
-    columns = edges * (2 * width + weight + max(width, weight, numbering))
-    wanted = text_bytes(piece_bytes(memory, stored)) + columns + edges // 4
+    # One of the columns is there once more while its parts are joined; ids from anywhere are sorted before.
+    end, weight = ("u8" if wide else "u4", edges), ("f8", edges * weighted)
+    once_more = [table(joined=end), table(joined=weight), from_anywhere(edges) if wide else ()]
+    columns = table(source=end, target=end, weight=weight, lines=("u1", edges // 4))
+    wanted = text_bytes(piece_bytes(memory, stored)) + exact((*columns, *max(once_more, key=exact)))
     return min(wanted, machine.device_memory)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_validator
 
 from gravel.stages.edge_columns import NOT_ASKED, Columns
-from gravel.stages.file_names import FileName
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.readers import FORMATS
-from gravel.stages.stage import Parameters
+from gravel.stages.stage import FileName, Parameters
 
 if TYPE_CHECKING:
     from gravel.stages.parsing.columns import Asked

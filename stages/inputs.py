@@ -32,9 +32,10 @@ def edge_list(given: Any, *, vertex_count: int | None = None, undirected: bool =
     Raises ValueError for what is no graph, or has a vertex that is not below `vertex_count`.
 
     """
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.inputs import edges
 
-    source, target = (_here(each) for each in edges(given))
+    source, target = (on_host(each) for each in edges(given))
     largest = max((int(each.max()) for each in (source, target) if len(each)), default=-1)
     if vertex_count is None:
         vertex_count = int(given.shape[0]) if hasattr(given, "tocoo") else largest + 1
@@ -57,12 +58,13 @@ def graph(given: Any, *, symmetric: bool | None = None) -> Graph:
     """
     import numpy
 
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.inputs import csr, is_symmetric
 
     rows = csr(given)
     if symmetric is None:
         symmetric = is_symmetric(rows)
-    offsets, columns = _here(rows.row_offsets), _here(rows.column_indices)
+    offsets, columns = on_host(rows.row_offsets), on_host(rows.column_indices)
     vertex_count = len(offsets) - 1
     columns = _indices(columns, vertex_count)
     owner = numpy.repeat(numpy.arange(vertex_count, dtype=columns.dtype), numpy.diff(offsets))
@@ -75,13 +77,6 @@ def graph(given: Any, *, symmetric: bool | None = None) -> Graph:
         deduplicated=True,
         loop_count=int((owner == columns).sum()),
     )
-
-
-def _here(array: Any) -> NDArray[Any]:
-    from gravel.kernels.arrays import backend_of
-
-    here: NDArray[Any] = array.get() if backend_of(array) == "cuda" else array
-    return here
 
 
 def _indices(array: NDArray[Any], vertex_count: int) -> NDArray[Any]:

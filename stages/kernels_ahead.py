@@ -10,8 +10,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.layouts.registry import encoded_layouts, layout_of
-from gravel.stages.cupy_ahead import OF_STAGES, RCM, SHAPE, named
-from gravel.stages.kernel_variants import PATHS, U32, Kernel, MadeBy, columns_searched, tree_of
+from gravel.stages.kernel_names import (
+    OF_STAGES,
+    PATHS,
+    RCM,
+    SHAPE,
+    U32,
+    Kernel,
+    MadeBy,
+    columns_searched,
+    named,
+    tree_of,
+)
 from gravel.stages.measuring import ahead as measuring
 
 if TYPE_CHECKING:
@@ -29,7 +39,7 @@ OF_RANKS = {**U32, "OFFSET": "u32"}
 def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> tuple[Kernel, ...]:
     """Return kernel files and their macros, those first that take longest or are most likely.
 
-    Operations of CuPy's follow, named as `gravel.stages.cupy_ahead` does.
+    Operations of CuPy's follow, named as `gravel.stages.kernel_names` does.
     """
     find = {
         "ingest": _ingest,
@@ -93,7 +103,7 @@ def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if "components" in algorithms:
         return (("kernels/verify/cuda/components.cu", U32),)
     rows = ("kernels/verify/cuda/rows.cu", LABEL)
-    if "sssp" in algorithms:
+    if "shortest_paths" in algorithms:
         rows = ("kernels/verify/cuda/paths.cu", {**U32, "DISTANCE": "i32", "WEIGHT": "u32"})
     return rows, ("kernels/verify/cuda/vertices.cu", {})
 
@@ -101,7 +111,7 @@ def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if asked.backend == "cpu":
         return ()
-    if asked.algorithm == "sssp":
+    if asked.algorithm == "shortest_paths":
         known = asked.strategy in ("auto", "delta_stepping")
         paths: tuple[Kernel, ...] = tuple(
             (f"kernels/sssp/{name}.cu", PATHS) for name in ("delta_stepping", "by_weight")

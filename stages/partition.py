@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from gravel.kernels.buffers import exact, table, total
+from gravel.kernels.partition.distributor.buffers import Size, dividing_on_cpu, result
 from gravel.stages.artifacts import Graph, Ordering, Partition
-from gravel.stages.partitioning.device_memory import DOWNLOAD_BYTES, DeviceSizes
-from gravel.stages.partitioning.device_memory import RANGE_ARCS as DEVICE_RANGE_ARCS
+from gravel.stages.partitioning import on_device
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
 from gravel.stages.presets import filled
 from gravel.stages.rows.ranges import refusal
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from gravel.kernels.partition import PartitionedGraph
     from gravel.stages.context import Context
-    from gravel.stages.partitioning.on_device import OnDevice
     from gravel.stages.partitioning.on_host import OnHost
 
 COMPILED_DELEGATES, COMPILED_STRIPES = 70 << 20, 56 << 20
@@ -33,14 +33,10 @@ RANKS_AT_ONCE = 16
 STRIPES_AT_ONCE = 64
 """Stripes that are written in one pass: each has two arrays open."""
 
-HISTOGRAM_BYTES = 8 << 20
-"""Of a range that is counted: two histograms of 2^16 degrees for each of eight blocks of its rows."""
-
-
 WEIGHTED = "the graph has weights, and a partition carries none"
 WEIGHTED_HINT = (
     "leave `weights` of symmetrize out for what is partitioned; "
-    "algorithm sssp takes the graph of symmetrize, reorder or compress"
+    "algorithm shortest_paths takes the graph of symmetrize, reorder or compress"
 )
 
 
@@ -109,7 +105,7 @@ def partition(context: Context, parameters: PartitionParameters, *, input: Graph
 
 
 def _divided(
-    context: Context, parameters: PartitionParameters, graph: Graph, side: OnDevice | OnHost
+    context: Context, parameters: PartitionParameters, graph: Graph, side: on_device.OnDevice | OnHost
 ) -> Partition:
     from dataclasses import asdict
 
@@ -148,35 +144,27 @@ def _divided(
     )
 
 
-def _side(context: Context, parameters: PartitionParameters, graph: Graph) -> OnDevice | OnHost:
+def _side(context: Context, parameters: PartitionParameters, graph: Graph) -> on_device.OnDevice | OnHost:
     """Choose where the graph is divided."""
-    sizes = _device_sizes(parameters, graph.vertex_count, graph.arc_count)
+    size = _size(parameters, graph.vertex_count, graph.arc_count)
     if context.machine.backend == "cuda":
-        if sizes.stated(context.machine.device_memory):
-            from gravel.stages.partitioning.on_device import OnDevice
-
-            return OnDevice(context, graph, sizes)
-        context.log(f"the CPU divides the graph: {_refused(sizes, context.machine)}")
+        if on_device.device_bytes(size, context.machine.device_memory):
+            return on_device.OnDevice(context, graph, size)
+        context.log(f"the CPU divides the graph: {_refused(size, context.machine)}")
     from gravel.stages.partitioning.on_host import OnHost
 
-    return OnHost(context, graph, sizes.ranks_at_once)
+    return OnHost(context, graph, size.ranks_at_once)
 
 
-def _device_sizes(parameters: PartitionParameters, vertices: int, arcs: int) -> DeviceSizes:
+def _size(parameters: PartitionParameters, vertices: int, arcs: int) -> Size:
     striped = parameters.scheme == "striped"
-    return DeviceSizes(
-        vertices,
-        arcs,
-        parameters.ranks,
-        STRIPES_AT_ONCE if striped else RANKS_AT_ONCE,
-        0 if striped else _most_delegates(parameters.threshold, vertices, arcs),
-        4 if vertices < 1 << 32 else 8,
-        striped,
-    )
+    delegates = 0 if striped else _most_delegates(parameters.threshold, vertices, arcs)
+    at_once = STRIPES_AT_ONCE if striped else RANKS_AT_ONCE
+    return Size(vertices, arcs, parameters.ranks, at_once, delegates, striped)
 
 
-def _refused(sizes: DeviceSizes, machine: Machine) -> str:
-    return refusal("partition", sizes.least_bytes(), machine.device_memory)
+def _refused(size: Size, machine: Machine) -> str:
+    return refusal("partition", on_device.least_bytes(size), machine.device_memory)
 
 
 def load_partition(stored: Partition) -> PartitionedGraph:
@@ -205,36 +193,30 @@ def _most_delegates(threshold: int | Literal["auto"], vertices: int, arcs: int) 
     return max(vertices // 16, min(vertices // 4, 1 << 20))
 
 
-def _host_bytes(sizes: DeviceSizes, machine: Machine) -> int:
+def _host_bytes(size: Size, machine: Machine) -> int:
     """Bound the host memory of a division on the CPU."""
-    n, m, width, delegates = sizes.vertices, sizes.arcs, sizes.width, sizes.delegates
-    arcs, rows = min(m, RANGE_ARCS), min(n, RANGE_ROWS)
-    ranks = min(sizes.ranks, sizes.ranks_at_once)
-    # On every thread a range is divided; other shares wait or are written.
-    count = m // RANGE_ARCS + n // RANGE_ROWS + 1
-    dividing = min(machine.threads, count)
-    at_once = min(2 * machine.threads + 1, count)
-    split = at_once * width * arcs + publishing_bytes(width * m)
-    # Lengths of rows and whose rows are whose, then lengths by rank; of delegates' rows on every rank. Ranges
-    # share no row.
-    split += 16 * min(n, dividing * rows)
-    split += 8 * min(n, at_once * rows) + 8 * ranks * min(delegates, at_once * rows)
-    if sizes.striped:
-        return COMPILED_STRIPES + split
-    # The delegates' index comes when all arcs are counted.
-    counting = dividing * (HISTOGRAM_BYTES + 8 * rows)
-    return COMPILED_DELEGATES + max(counting, n // 4 + (8 + 2 * width) * delegates + split)
+    ranges = size.arcs // RANGE_ARCS + size.vertices // RANGE_ROWS + 1
+    dividing = dividing_on_cpu(
+        size,
+        min(size.vertices, RANGE_ROWS),
+        min(size.arcs, RANGE_ARCS),
+        threads=min(machine.threads, ranges),
+        waiting=min(2 * machine.threads + 1, ranges),
+    )
+    writing = table("host", "divided", writing=("u1", publishing_bytes(exact(result(size)[:1]))))
+    return (COMPILED_STRIPES if size.striped else COMPILED_DELEGATES) + total((*dividing, *writing), "host")
 
 
-def _host_bytes_beside_device(sizes: DeviceSizes, on_device: int) -> int:
+def _host_bytes_beside_device(size: Size, device_bytes: int) -> int:
     """Bound the host memory of a division on the GPU: delegates, and what is on its way from there."""
-    if sizes.whole_bytes() <= on_device:
-        moved = min(DOWNLOAD_BYTES, sizes.width * sizes.arcs)
+    columns = exact(result(size)[:1])
+    if on_device.whole_bytes(size) <= device_bytes:
+        moved = table("host", downloaded=("u1", min(on_device.DOWNLOAD_BYTES, columns)))
     else:
-        arcs, rows = min(sizes.arcs, DEVICE_RANGE_ARCS), min(sizes.vertices, DEVICE_RANGE_ARCS)
-        moved = 2 * sizes.width * arcs + 16 * rows
-    moved += publishing_bytes(sizes.width * sizes.arcs)
-    return COMPILED_DELEGATES + (8 + sizes.width) * sizes.delegates + moved
+        arcs, rows = (min(count, on_device.RANGE_ARCS) for count in (size.arcs, size.vertices))
+        moved = table("host", columns=(size.vertex, (2, arcs)), offsets=("i8", (2, rows)))
+    delegates = table("host", degrees=("i8", size.delegates), delegates=(size.vertex, size.delegates))
+    return COMPILED_DELEGATES + publishing_bytes(columns) + total((*moved, *delegates), "host")
 
 
 def _estimate(
@@ -242,17 +224,15 @@ def _estimate(
 ) -> Need:
     graph = inputs["input"][0]
     n, m, p = graph.vertices, graph.arcs, parameters.ranks
-    sizes = _device_sizes(parameters, n, m)
-    width, delegates, striped = sizes.width, sizes.delegates, sizes.striped
-    size = (4 if striped else 12) * n + 8 * delegates * p + 8 * p + width * m
-    on_device = sizes.stated(machine.device_memory) if machine.backend == "cuda" else 0
+    size = _size(parameters, n, m)
+    device = on_device.device_bytes(size, machine.device_memory) if machine.backend == "cuda" else 0
     note = ""
-    if machine.backend == "cuda" and not on_device:
-        note = f"on the CPU: {_refused(sizes, machine)}"
-    host = _host_bytes_beside_device(sizes, on_device) if on_device else _host_bytes(sizes, machine)
+    if machine.backend == "cuda" and not device:
+        note = f"on the CPU: {_refused(size, machine)}"
+    host = _host_bytes_beside_device(size, device) if device else _host_bytes(size, machine)
     return Need(
         host_bytes=host,
-        device_bytes=on_device,
+        device_bytes=device,
         note=note,
         refusal=f"{WEIGHTED}; {WEIGHTED_HINT}" if graph.weighted else "",
         outputs=(
@@ -260,11 +240,11 @@ def _estimate(
                 kind="Partition",
                 vertices=n,
                 arcs=m,
-                bytes=size,
+                bytes=exact(result(size)),
                 directed=graph.directed,
                 normal_arcs=m,
                 ranks=p,
-                striped=striped,
+                striped=size.striped,
             ),
         ),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from gravel.stages.declared import declared, has_papers
+from gravel.stages.stage import declared, has_papers
 
 TUNING = "tuning."
 """Before the name of a strategy's constant."""

@@ -61,25 +61,22 @@ class ThreadRank:
         self._group = group
         self._time_limit = time_limit
 
-    def _wait(self) -> None:
+    def all_gather(self, value: Any) -> list[Any]:
+        """Exchange through shared memory; two barriers keep a fast rank from overtaking a slow one."""
+        self._group.values[self.rank] = value
+        self.barrier()
+        values = list(self._group.values)
+        self.barrier()
+        return values
+
+    def barrier(self) -> None:
+        """Wait until every rank is here."""
         try:
             self._group.barrier.wait(self._time_limit)
         except threading.BrokenBarrierError:
             raise RankGroupBroken(
                 f"rank {self.rank} waited in vain: another rank failed or is late"
             ) from None
-
-    def all_gather(self, value: Any) -> list[Any]:
-        """Exchange through shared memory; two barriers keep a fast rank from overtaking a slow one."""
-        self._group.values[self.rank] = value
-        self._wait()
-        values = list(self._group.values)
-        self._wait()
-        return values
-
-    def barrier(self) -> None:
-        """Wait until every rank is here."""
-        self._wait()
 
     def send(self, to: int, number: int, value: Any) -> None:
         """Put the value where its receiver looks."""

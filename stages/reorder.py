@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
-from gravel.stages.advice import BYTES_PER_VERTEX, OrderAdviceParameters, choice_text, is_measured, recorded
+from gravel.kernels.advice.buffers import sampled
+from gravel.kernels.buffers import Table, during, exact, table, total, vertex_type
+from gravel.kernels.csr.buffers import on_host
+from gravel.kernels.order import METHODS, buffers
+from gravel.stages.advice import OrderAdviceParameters, choice_text, is_measured, recorded
 from gravel.stages.artifacts import Graph, Ordering
 from gravel.stages.errors import StageError
 from gravel.stages.ordering.placing import (
     COMMUNITY,
-    COMMUNITY_BYTES_PER_ROW,
-    COMMUNITY_PINNED_WORDS_PER_ARC,
-    COMMUNITY_WORDS_PER_ARC,
-    ON_DEVICE,
+    RCM,
     applying_bytes,
-    order_bytes,
+    finding_bytes,
     place_of,
     uses_device,
 )
-from gravel.stages.ordering.rows import ARCS_AT_ONCE
+from gravel.stages.ordering.rows import ARCS_AT_ONCE, ROWS_AT_ONCE
 from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.trials import trial_bytes, try_choices
-from gravel.stages.weights import BYTES_PER_REORDERED_ARC, reordered_weights
+from gravel.stages.weights import reordered, reordered_weights
 
 if TYPE_CHECKING:
     import numpy
@@ -38,14 +39,19 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.ordering.rows import NewRows
 
-COMPILED, COMPILED_ORIGINAL, COMPILED_RCM, COMPILED_COMMUNITY = 70 << 20, 54 << 20, 80 << 20, 96 << 20
-"""Measured: what Numba takes to compile an order with what applies it, and to be there at all."""
+COMPILED = {
+    "original": 54 << 20,
+    "rcm": 84 << 20,
+    "rcm_by_degree": 84 << 20,
+    "community": 96 << 20,
+    "community_rcm": 96 << 20,
+    "auto": 96 << 20,
+}
+"""Measured: what Numba takes to compile an order with what applies it, and to be there at all; 76 MiB for
+others."""
 
 COMPILED_REVERSES = 8 << 20
 """Measured: what it takes beside to compile what adds the reverse of every arc."""
-
-KEPT_BYTES = 32 << 20
-"""Of an array that is gone: a larger one goes back to the system, and the allocator keeps this one."""
 
 SAMPLE_BYTES = 48 << 20
 """Of `auto`, at most: the sample in all orders and layouts."""
@@ -225,6 +231,41 @@ def _stored(context: Context, permutation: NDArray[Any]) -> Any:
     return sink.close()
 
 
+def _on_host(
+    parameters: ReorderParameters, graph: Extent, machine: Machine, places: set[str], applying: int
+) -> Table:
+    """Return the table of the host: an order is found in one of `places`, and applied, a range at a time."""
+    n, m, method = graph.vertices, graph.arcs, parameters.method
+    vertex, found, applied = vertex_type(n), "found", "applied"
+    rows = [
+        *table("host", Numba=("u1", COMPILED.get(method, 76 << 20)), permutation=(vertex, n)),
+        *table("host", published=("u1", publishing_bytes(8 * n, exact(table(columns=(vertex, m)))))),
+    ]
+    if method != "original":
+        # A range of new rows that is written, and the next one.
+        rows += table("host", applied, ranges=(vertex, (2, min(m, ARCS_AT_ONCE))))
+        rows += during(buffers.renumbering(n, "host", vertex), applied)
+        if "pinned" in places or (applying and not uses_device(machine, n, m)):
+            rows += table("host", pinned=(vertex, m))
+    if method in (*RCM, "auto") and (graph.directed or places != {"device"}):
+        rows += during(buffers.rcm_on_host(n, vertex), found)
+        if graph.directed:
+            rows += table("host", found, reverses=("u1", COMPILED_REVERSES))
+            rows += during(on_host(n, 2 * m, vertex), found)
+            at_once, tails = min(n, ROWS_AT_ONCE), (vertex, min(m, ARCS_AT_ONCE))
+            rows += table("host", found, tails=tails, rows=(vertex, at_once), lengths=("i8", at_once))
+    if method in COMMUNITY:
+        rows += during(buffers.community_on_host(n, m, vertex, pinned=places == {"pinned"}), found)
+    if method == "auto":
+        rows += table("host", sample=("u1", min(SAMPLE_BYTES, exact(table(columns=(vertex, (2, m)))))))
+        rows += during(sampled(n), "sampled")
+    if is_measured(parameters):
+        rows += table("host", trials=("u1", trial_bytes(n, m, int(vertex[1:]))[0]))
+    if graph.weighted:
+        rows += during(reordered(n, m), "weights")
+    return tuple(rows)
+
+
 def _estimate(
     parameters: ReorderParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
@@ -232,54 +273,24 @@ def _estimate(
     machine = _capped(machine, parameters)
     graph = inputs["input"][0]
     n, m = graph.vertices, graph.arcs
-    width = 4 if n < 1 << 32 else 8
     read = 2 * m if graph.directed else m
-    methods = ON_DEVICE if parameters.method == "auto" else {parameters.method} & ON_DEVICE
+    methods = {name for name, each in METHODS.items() if each.cuda and parameters.method in (name, "auto")}
     places = {place_of(method, machine, n, read) for method in methods}
-    applying = applying_bytes(machine, n, m)
-    pinned = width * m if not uses_device(machine, n, m) and (applying or "pinned" in places) else 0
-    # A range of new rows that is written, and the next one.
-    ranges = 2 * width * min(m, ARCS_AT_ONCE)
-    # Degrees and their order come first, beside the permutation.
-    kept = 16 * n if 8 * n <= KEPT_BYTES else 0
-    host = pinned + max((16 + width) * n, (8 + 2 * width) * n + kept)
-    if parameters.method == "original":
-        host, applying, ranges = width * n, 0, 0
-    if parameters.method in ("rcm", "rcm_by_degree", "auto") and (graph.directed or places != {"device"}):
-        ordering = (2 * width + 1) * n + pinned
-        if graph.directed:
-            ordering = COMPILED_REVERSES + (8 + 2 * width + 1) * n + 2 * width * m
-        host = max(host, ordering)
-    if parameters.method in COMMUNITY:
-        in_place = place_of(parameters.method, machine, n, read) != "pinned"
-        words = COMMUNITY_WORDS_PER_ARC - 1 if in_place else COMMUNITY_PINNED_WORDS_PER_ARC
-        host = max(host, (COMMUNITY_BYTES_PER_ROW - 8) * n + words * width * m)
-    if parameters.method == "auto":
-        host = max(host, BYTES_PER_VERTEX * n) + min(SAMPLE_BYTES, 2 * width * m)
-    finding = max((order_bytes(method, machine, n, read) for method in methods), default=0)
-    if is_measured(parameters):
-        trial_host, trial_device = trial_bytes(n, m, width)
-        host += trial_host
-        finding = max(finding, trial_device if machine.backend == "cuda" else 0)
-    weights = 4 * m if graph.weighted else 0
-    host += BYTES_PER_REORDERED_ARC * m if weights else 0
-    compiled = {"original": COMPILED_ORIGINAL, "rcm": COMPILED_RCM, "rcm_by_degree": COMPILED_RCM}
-    compiled |= dict.fromkeys((*COMMUNITY, "auto"), COMPILED_COMMUNITY)
-    host += compiled.get(parameters.method, COMPILED) + ranges + publishing_bytes(8 * n, width * m)
-    return Need(
-        host_bytes=host,
-        device_bytes=max(finding, applying),
-        outputs=(
-            Extent(
-                kind="Ordering",
-                vertices=n,
-                arcs=m,
-                bytes=8 * (n + 1) + width * (n + m) + weights,
-                directed=graph.directed,
-                weighted=graph.weighted,
-            ),
-        ),
+    applying = applying_bytes(machine, n, m) if parameters.method != "original" else 0
+    device = [applying, *(finding_bytes(method, machine, n, read) for method in methods)]
+    width = 4 if n < 1 << 32 else 8
+    if is_measured(parameters) and machine.backend == "cuda":
+        device.append(trial_bytes(n, m, width)[1])
+    made = Extent(
+        kind="Ordering",
+        vertices=n,
+        arcs=m,
+        bytes=8 * (n + 1) + width * (n + m) + (4 * m if graph.weighted else 0),
+        directed=graph.directed,
+        weighted=graph.weighted,
     )
+    host = total(_on_host(parameters, graph, machine, places, applying), "host")
+    return Need(host_bytes=host, device_bytes=max(device), outputs=(made,))
 
 
 STAGE = Stage(

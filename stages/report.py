@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 
 import gravel.stages.artifacts  # noqa: F401 (its classes are the kinds of `Artifact.kinds`)
 from gravel.stages.artifact import Artifact
-from gravel.stages.declared import has_papers
 from gravel.stages.presets import ABSENT
-from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Slot, Stage, has_papers
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Report
@@ -39,6 +38,9 @@ class ReportParameters(Parameters):
     """A name for each input artifact, in order; the planner fills in the names of the stage runs."""
     graphs: tuple[str, ...] = ()
     """The id of the graph of each input, in order; the planner fills it in."""
+    from_files: bool = False
+    """Whether all graphs are read from files: the answer is then what was found, else the rate. The
+    planner fills it in."""
     not_run: dict[str, str] = Field(default_factory=dict)
     """Stage runs that this machine cannot run, each with the reason; the planner fills them in."""
     published: str | None = Field(default=None, min_length=1)
@@ -61,9 +63,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
     """
     from gravel.stages.artifacts import Report
     from gravel.stages.sections.answer import answer_section
-    from gravel.stages.sections.findings import Findings
-    from gravel.stages.sections.page import arranged
-    from gravel.stages.sections.registry import make_sections
+    from gravel.stages.sections.page import Findings, arranged, make_sections
 
     labels = parameters.labels
     if len(labels) != len(inputs):
@@ -76,6 +76,7 @@ def report(context: Context, parameters: ReportParameters, *, inputs: tuple[Arti
         parameters.not_run,
         parameters.published,
         parameters.predict,
+        parameters.from_files,
     )
     made = make_sections(findings, lambda done, total: context.progress(done, total, "sections"))
     return Report(title=parameters.title, sections=arranged([answer_section(findings, made), *made]))
@@ -97,8 +98,8 @@ def _files(parameters: ReportParameters) -> tuple[FileInput, ...]:
 def _estimate(
     parameters: ReportParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
-    # Histograms of degrees and components are made of one array of the vertices at a time.
-    counted = [each for each in inputs["inputs"] if each.kind != "Partition" and not each.searches]
+    # Degrees, components and distances from a source are read one array of the vertices at a time.
+    counted = [each for each in inputs["inputs"] if each.kind != "Partition"]
     widest = max((each.vertices for each in counted), default=0)
     models = parameters.predict or any(extent.kind == "Partition" for extent in inputs["inputs"])
     model = MODEL_BYTES if models else 0
@@ -111,7 +112,7 @@ def _estimate(
 
 STAGE = Stage(
     name="report",
-    version=21,
+    version=22,
     about="Makes tables and charts from any artifacts, for the report of a run.",
     parameters=ReportParameters,
     inputs={"inputs": Slot(kinds=tuple(Artifact.kinds), about="what to report on", many=True)},

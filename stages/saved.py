@@ -11,8 +11,7 @@ from pydantic import Field
 
 from gravel.stages.artifacts import Graph, VertexIds
 from gravel.stages.errors import StageError
-from gravel.stages.file_names import FileName
-from gravel.stages.stage import Extent, FileInput, Machine, Need, Parameters, Stage
+from gravel.stages.stage import Extent, FileInput, FileName, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
@@ -95,7 +94,7 @@ def _as_texts(folder: Path, stated: Mapping[str, Any]) -> tuple[Any, Any]:
     import pyarrow.compute as compute
     from blake3 import blake3
 
-    from gravel.stages.vertex_ids.dictionary import texts_of
+    from gravel.stages.texts import Texts
 
     content = (folder / stated["file"]).read_bytes()
     if blake3(content).hexdigest() != stated["blake3"]:
@@ -116,7 +115,7 @@ def _as_texts(folder: Path, stated: Mapping[str, Any]) -> tuple[Any, Any]:
             hint="make strings of them before the graph is made",
             file=str(folder),
         )
-    found = texts_of(texts)
+    found = Texts.of(texts)
     return found.text, found.offsets - found.offsets[0]
 
 

@@ -1,11 +1,13 @@
 """Sizes of artifacts, the machine, and the memory that a stage run and its publishing take.
 
-It imports nothing, so that the records of a cache are read without Pydantic.
+It imports little, so that the records of a cache are read without Pydantic.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from gravel.kernels.buffers import Buffer, Table, table
 
 PUBLISHING_BYTES = 16 << 20
 """Of a result, however large: pieces of 1 MiB that up to 16 threads read back and digest."""
@@ -72,3 +74,8 @@ class Need:
 def publishing_bytes(*arrays: int) -> int:
     """Return what writing arrays of these bytes takes: those that a stage holds, or appends to sinks."""
     return min(PUBLISHING_BYTES, sum(arrays))
+
+
+def published(*arrays: Buffer) -> Table:
+    """What writing these arrays takes."""
+    return table("host", published=("u1", publishing_bytes(*(each.nbytes for each in arrays))))

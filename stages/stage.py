@@ -6,22 +6,36 @@ imports nothing heavy at its top (no NumPy, Zarr, Dask, Numba or CuPy), because 
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
 import pkgutil
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    PlainSerializer,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
-from gravel.stages.declared import PAPERS, modules
 from gravel.stages.sizes import Extent as Extent
 from gravel.stages.sizes import Machine as Machine
 from gravel.stages.sizes import Need as Need
+from gravel.stages.urls import visible
 
 if TYPE_CHECKING:
     from gravel.stages.artifact import Artifact
+
+
+PAPERS = "papers"
+"""The folder of what serves the reproduction of one paper alone; it may be absent."""
 
 
 class Parameters(BaseModel):
@@ -32,10 +46,68 @@ class Parameters(BaseModel):
     @classmethod
     def model_json_schema(cls, *arguments: Any, **options: Any) -> dict[str, Any]:
         """Return the JSON schema, with what each field means; arguments as pydantic has them."""
-        from gravel.stages.documented import documented
-
         documented(cls)
         return super().model_json_schema(*arguments, **options)
+
+
+@cache
+def documented(model: type[BaseModel]) -> type[BaseModel]:
+    """Return the model itself, with the text below each field as its description, also of fields' models.
+
+    Pydantic can read them whenever a model is made, which costs every run a tenth of its start.
+    """
+    for each in model.model_fields.values():
+        for inner in models_in(each.annotation):
+            if inner is not model:
+                documented(inner)
+    for owner in model.__mro__:
+        if owner is not BaseModel and issubclass(owner, BaseModel):
+            for name, text in _texts(owner).items():
+                described = model.model_fields[name]
+                described.description = described.description or text
+    model.model_rebuild(force=True)
+    return model
+
+
+def _texts(model: type[BaseModel]) -> dict[str, str]:
+    """Read the text after each annotated name of a class; nothing where its source is not at hand."""
+    try:
+        definition = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return {}
+    if not isinstance(definition, ast.ClassDef):
+        return {}
+    found = {}
+    for before, after in zip(definition.body, definition.body[1:], strict=False):
+        if not isinstance(before, ast.AnnAssign) or not isinstance(before.target, ast.Name):
+            continue
+        if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            text = after.value.value
+            if isinstance(text, str) and before.target.id in model.model_fields:
+                found[before.target.id] = inspect.cleandoc(text)
+    return found
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models inside a type: of unions, lists, mappings and annotated types."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from models_in(argument)
+
+
+def _as_named(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return handler(value)
+    except ValidationError:
+        # Pydantic takes no text with surrogates.
+        if isinstance(value, str) and visible(value) != value:
+            return value
+        raise
+
+
+FileName = Annotated[str, WrapValidator(_as_named), PlainSerializer(visible, when_used="json-unless-none")]
+"""The path or URL of a file. A name that is not UTF-8 has surrogates for its bytes, in JSON escapes."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +229,40 @@ class Stage:
     def is_timed(self, parameters: Any) -> bool:
         """Return whether results depend on how fast the hardware is."""
         return self.measures or self.times(parameters)
+
+
+def has_papers() -> bool:
+    """Return whether the folder of papers is there."""
+    return bool(modules(PAPERS))
+
+
+def modules(room: str, *, deep: bool = True) -> list[str]:
+    """Name the modules of a folder of this package, sorted, those of its folders too if `deep`.
+
+    A folder that is not there has none.
+    """
+    try:
+        package = importlib.import_module(f"gravel.stages.{room}")
+    except ModuleNotFoundError as error:
+        if error.name != f"gravel.stages.{room}":
+            raise
+        return []
+    return sorted(_below(list(package.__path__), f"{package.__name__}.", deep))
+
+
+def _below(paths: Sequence[str], prefix: str, deep: bool) -> Iterator[str]:
+    for each in pkgutil.iter_modules(paths):
+        yield f"{prefix}{each.name}"
+        if each.ispkg and deep:
+            yield from _below([f"{path}/{each.name}" for path in paths], f"{prefix}{each.name}.", deep)
+
+
+def declared(room: str, name: str, *, deep: bool = True) -> Iterator[Any]:
+    """Import the modules of a folder and yield what each declares under a name; see `modules`."""
+    for module in modules(room, deep=deep):
+        value = getattr(importlib.import_module(module), name, None)
+        if value is not None:
+            yield value
 
 
 class OwnStages(Mapping[str, Stage]):

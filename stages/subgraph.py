@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels import subgraph_buffers as buffers
+from gravel.kernels.buffers import Buffer, during, exact, table, total, vertex_type
 from gravel.stages.artifacts import CompressedGraph, Graph, Subset, Traversal
 from gravel.stages.errors import StageError
 from gravel.stages.rows.ranges import refusal
-from gravel.stages.sizes import publishing_bytes
+from gravel.stages.sizes import published
 from gravel.stages.stage import Extent, Machine, Need, Slot, Stage
 from gravel.stages.subgraph_parameters import (
     SubgraphParameters,
@@ -27,14 +29,9 @@ if TYPE_CHECKING:
 
     from gravel.stages.context import Context
 
-COMPILED = 64 << 20
-"""Measured: what Numba takes to compile the kernels of one layout, and to be there at all."""
-
-COMPILED_SORT = 34 << 20
-"""Measured: what it takes beside to compile the sort of rows in another order."""
-
-CORE_BYTES_PER_VERTEX = 40
-"""Degrees, the order of vertices by degree, their places in it, and what sorts them."""
+COMPILED, COMPILED_SORT = 64 << 20, 34 << 20
+"""Measured: what Numba takes to compile the kernels of one layout, and to be there at all; and what it takes
+beside to compile the sort of rows in another order."""
 
 SPLIT = "a subgraph is taken out of a whole graph, and this one was partitioned"
 SPLIT_HINT = "give it the graph that was partitioned"
@@ -97,13 +94,9 @@ def induced_graph(
     if not stored.sorted:
         raise StageError("the graph's lists are not sorted", hint="symmetrize sorts them")
     permutation = getattr(stored, "permutation", None)
-    needed = _device_bytes(
-        stored.vertex_count,
-        stored.arc_count,
-        len(chosen),
-        weighted=stored.weights is not None,
-        permuted=permutation is not None,
-    )
+    sizes = stored.vertex_count, len(chosen), stored.arc_count, vertex_type(stored.vertex_count)
+    weighted, permuted = stored.weights is not None, permutation is not None
+    needed = total(buffers.on_device(*sizes, weighted=weighted, permuted=permuted))
     machine, on_gpu = context.machine, context.machine.backend == "cuda"
     if on_gpu and (needed > machine.device_memory or len(chosen) >= 1 << 32):
         context.log(f"on the CPU: {refusal('a subgraph', needed, machine.device_memory)}")
@@ -197,7 +190,11 @@ def _found(parameters: SubgraphParameters, traversal: Traversal, count: int) -> 
     import numpy
 
     asked = of_traversal(parameters)
-    algorithms = {"hops": ("bfs",), "distance": ("sssp",), "component": ("components", "strong_components")}
+    algorithms = {
+        "hops": ("bfs",),
+        "distance": ("shortest_paths",),
+        "component": ("components", "strong_components"),
+    }
     fitting = algorithms[str(asked)]
     if traversal.algorithm not in fitting:
         raise StageError(
@@ -225,14 +222,6 @@ def _found(parameters: SubgraphParameters, traversal: Traversal, count: int) -> 
     return numpy.flatnonzero(near)
 
 
-def _device_bytes(vertices: int, arcs: int, chosen: int, weighted: bool, permuted: bool) -> int:
-    """Device memory that graph and result take, at most, and what is between."""
-    width, weights = 4 if vertices < 1 << 32 else 8, 4 if weighted else 0
-    graph = 8 * (vertices + 1) + (width + weights) * arcs
-    # Numbers of vertices and first arcs of encoded rows; keys of arcs in another order, which are sorted.
-    return 2 * graph + (width + 8) * vertices + 16 * chosen + (32 * arcs if permuted else 0)
-
-
 def _chosen_at_most(parameters: SubgraphParameters, vertices: int) -> int:
     asked = parameters.vertices
     if asked is None:
@@ -248,26 +237,33 @@ def _estimate(
     """State all arcs: how many there are between chosen vertices nobody knows before."""
     graph = inputs["input"][0]
     n, m, k = graph.vertices, graph.arcs, _chosen_at_most(parameters, graph.vertices)
-    width, weights = 4 if n < 1 << 32 else 8, 4 if graph.weighted else 0
+    vertex, weighted = vertex_type(n), graph.weighted
     encoded, permuted = graph.kind == "CompressedGraph", graph.kind in ("Ordering", "CompressedGraph")
-    result = 8 * (k + 1) + (width + weights) * m
-    # Numbers of vertices, places of rows, and their lengths.
-    working = width * n + 16 * k + publishing_bytes(result, width * k)
+    rows = buffers.on_host(n, k, m, vertex, weighted=weighted)
+    _, _, _, *result, ends = rows
+    bytes_made, vertices = exact((*result, ends)), Buffer("vertices", vertex, k)
+    host = [
+        *table("host", Numba=("u1", COMPILED)),
+        *during((*rows, *published(*result, ends, vertices)), "induced"),
+        *table("host", "induced", sort=("u1", COMPILED_SORT * permuted)),
+    ]
     if encoded:
         # The stream is padded, and weights are widened beside the first arc of each row.
-        working += max(0, graph.bytes - 8 * n - weights * m) + (8 * n + weights * m if graph.weighted else 0)
-    peak = result + working + (COMPILED_SORT if permuted else 0)
+        lengths, stream = ("u4", m * weighted), max(0, graph.bytes - 8 * n - 4 * m * weighted)
+        host += table("host", "induced", stream=("u1", stream), starts=("i8", n * weighted), lengths=lengths)
     if parameters.core is not None:
-        peak = max(peak, CORE_BYTES_PER_VERTEX * n + (8 * n + width * m if encoded else 0))
-    on_gpu, needed = machine.backend == "cuda", _device_bytes(n, m, k, graph.weighted, permuted)
+        decoded = table("host", "core", offsets=("i8", n * encoded), columns=(vertex, m * encoded))
+        host += (*during(buffers.cores(n), "core"), *decoded)
+    on_gpu = machine.backend == "cuda"
+    needed = total(buffers.on_device(n, k, m, vertex, weighted=weighted, permuted=permuted))
     fits = on_gpu and needed <= machine.device_memory
     made = Extent(
-        kind="Graph", vertices=k, arcs=m, bytes=result, directed=graph.directed, weighted=graph.weighted
+        kind="Graph", vertices=k, arcs=m, bytes=bytes_made, directed=graph.directed, weighted=weighted
     )
     return Need(
-        host_bytes=COMPILED + peak,
+        host_bytes=total(host, "host"),
         device_bytes=needed if fits else 0,
-        outputs=(made, Extent(kind="Subset", vertices=k, bytes=width * k)),
+        outputs=(made, Extent(kind="Subset", vertices=k, bytes=vertices.nbytes)),
         note=f"on the CPU: {refusal('a subgraph', needed, machine.device_memory)}" if on_gpu > fits else "",
         refusal=f"{SPLIT}; {SPLIT_HINT}" if graph.normal_arcs is not None else "",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -15,6 +15,49 @@ AHEAD = 2
 """Items in flight per thread: one that runs and one that waits for it."""
 
 
+def started_ahead(items: Iterable[Item], start: Callable[[Item], Result], ahead: int) -> Iterator[Result]:
+    """Yield what `start` makes of each item, once it was called for so many of the following ones.
+
+    An error of the items is raised after the last of them.
+    """
+    waiting: deque[Result] = deque()
+    following, ended, broken = iter(items), False, None
+    while True:
+        while not ended and len(waiting) <= ahead:
+            try:
+                item = next(following)
+            except StopIteration:
+                ended = True
+            except Exception as error:
+                ended, broken = True, error
+            else:
+                waiting.append(start(item))
+        if not waiting:
+            break
+        yield waiting.popleft()
+    if broken is not None:
+        raise broken
+
+
+def in_order(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    *,
+    ahead: int | None = None,
+    initializer: Callable[[], None] | None = None,
+) -> Iterator[Result]:
+    """Apply a function to each item on threads, `ahead` items (by default as many) beside the one awaited."""
+    with ThreadPoolExecutor(max(1, threads), "gravel", initializer) as pool:
+        try:
+            for future in started_ahead(
+                items, lambda item: pool.submit(function, item), threads if ahead is None else ahead
+            ):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
 def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """Apply a function to each item on so many threads, yielding results in order.
 
@@ -22,21 +65,12 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item], threa
     """
     rest = iter(items)
     first = list(islice(rest, 2))
+    items = chain(first, rest)
     if len(first) < 2 or threads < 2:
-        yield from map(function, chain(first, rest))
+        yield from map(function, items)
         return
     from gravel.kernels.threads import set_threads
 
-    items = chain(first, rest)
-    with ThreadPoolExecutor(threads, "gravel-map", initializer=set_threads, initargs=(1,)) as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, item))
-                if len(waiting) >= threads * AHEAD:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+    yield from in_order(
+        function, items, threads, ahead=threads * AHEAD - 1, initializer=lambda: set_threads(1)
+    )

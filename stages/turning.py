@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from gravel.kernels.buffers import total, vertex_type
+from gravel.kernels.csr import buffers
 from gravel.stages.artifacts import Graph
 from gravel.stages.sizes import Extent, Need
-from gravel.stages.weights import BYTES_PER_ARC
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Fault
@@ -111,17 +112,9 @@ def turning_bytes(graph: Extent, direction: str) -> int:
     """Count the host memory that `turned_on_host` takes at its peak, with the rows that it makes."""
     if direction == "out" or not graph.directed:
         return 0
-    n, m = graph.vertices, graph.arcs
-    width = 4 if n < 1 << 32 else 8
-    both = 2 if direction == "both" else 1
-    offsets = 8 * (n + 2)
-    if not graph.weighted:
-        # The tails of arcs, and columns that are built of them.
-        return offsets + (1 + both) * width * m
-    if direction == "both":
-        return offsets + 4 * m + 2 * BYTES_PER_ARC * m
-    # Tails, the order of the heads, and columns and weights in it.
-    return offsets + 4 * m + 8 * m + 8 * m
+    made = buffers.both_ways if direction == "both" else buffers.reversed_rows
+    rows = made(graph.vertices, graph.arcs, vertex_type(graph.vertices), weights=graph.weighted)
+    return total(rows, "host")
 
 
 def with_turning(need: Need, graph: Extent, direction: str, *, compiled: int) -> Need:

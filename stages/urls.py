@@ -6,8 +6,12 @@ The part before `@` (userinfo) and the values of a query are secrets: they are n
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import Any
+
+CORRECT_LINK = "let the link lead to a file, or name another one"
 
 HIDDEN = "..."
 REFERENCE = re.compile(r"\$\{env:\s*([^{}]*?)\s*\}")
@@ -76,6 +80,22 @@ def hidden_in_text(text: str) -> str:
         lambda match: match[0] if not REFERENCE.sub("", match[2]) else f"{match[1]}{HIDDEN}",
         text,
     )
+
+
+def broken_link(path: str | Path) -> str:
+    """Say which link on the way to a file leads nowhere, as a clause after a message; "" for none."""
+    path = Path(path)
+    try:
+        links = (each for each in (*reversed(path.parents), path) if each.is_symlink() and not each.exists())
+        link = next(links, None)
+    except (OSError, ValueError):
+        return ""
+    if link is None:
+        return ""
+    first, target = link.readlink(), Path(os.path.realpath(link))
+    shown = target if (link.parent / first).is_symlink() else first
+    end = "that leads back to itself" if target.is_symlink() else f"to {shown}, which is not there"
+    return f": {'it' if link == path else link} is a link {end}"
 
 
 def variables(text: str) -> list[str]:

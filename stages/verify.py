@@ -57,7 +57,7 @@ def verify(
             raise ValueError("the traversal has no component labels")
         if traversal.algorithm not in OF_ALL_VERTICES and traversal.sources is None:
             raise ValueError("the traversal does not say its sources")
-        if traversal.algorithm == "sssp" and (graph.weights is None or traversal.distance is None):
+        if traversal.algorithm == "shortest_paths" and (graph.weights is None or traversal.distance is None):
             raise ValueError("the graph has no weights, by which the traversal's distances were found")
         searched = turned_on_host(graph, traversal.direction)
         return _verify_graph(context, parameters, searched, traversal)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.buffers import Table, total
+from gravel.kernels.csr import buffers
 from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.errors import StageError
 
@@ -11,20 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.context import Context
-    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
 
 MAX_VERTICES = 1 << 32
 """Columns and weights are sorted together in 64 bits."""
-
-BYTES_PER_EDGE = 12
-"""Of an edge as it is read: both ends, and its weight as it is stored."""
-
-BYTES_PER_ARC = 20
-"""Peak of `gravel.kernels.csr.weighted.build_weighted` beside the edges: keys, the same shifted, and the
-columns that they become."""
-
-BYTES_PER_REORDERED_ARC = 8 + BYTES_PER_ARC
-"""Of an arc in its new order: both ends anew, and what sorts them."""
 
 
 class TooLargeWeight(ValueError):
@@ -35,8 +26,10 @@ class TooLargeWeight(ValueError):
         self.edge = edge
 
 
-def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: EdgeList) -> Graph:
-    """Build the sorted rows of weighted edges on the host, all at once.
+def weighted_graph(
+    context: Context, edges: EdgeList, *, direction: str, duplicates: str, keep_loops: bool
+) -> Graph:
+    """Build the sorted rows of weighted edges on the host, all at once; see `build_weighted`.
 
     Raises `StageError` for edges without weights, for too little memory, for 2^32 vertices or more, and for
     duplicates that `weights` does not allow.
@@ -53,7 +46,6 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
         )
     if edges.vertex_count >= MAX_VERTICES:
         raise StageError(f"weights are for less than 2^32 vertices; there are {edges.vertex_count:,}")
-    direction = "both" if edges.undirected else parameters.direction
     needed = weighted_bytes(edges.vertex_count, len(edges.source))
     if needed > context.machine.host_memory:
         raise StageError(
@@ -74,8 +66,8 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
             weights,
             edges.vertex_count,
             direction=direction,
-            duplicates="keep" if parameters.duplicates == "keep" else str(parameters.weights),
-            keep_loops=parameters.self_loops == "keep",
+            duplicates=duplicates,
+            keep_loops=keep_loops,
         )
     except ValueError as error:
         raise StageError(str(error)) from None
@@ -87,14 +79,19 @@ def weighted_graph(context: Context, parameters: SymmetrizeParameters, edges: Ed
         vertex_count=edges.vertex_count,
         arc_count=len(rows.column_indices),
         symmetric=direction == "both",
-        deduplicated=parameters.duplicates != "keep",
+        deduplicated=duplicates != "keep",
         loop_count=int(rows.loop_count),
     )
 
 
 def weighted_bytes(vertices: int, edges: int) -> int:
     """Count what `weighted_graph` takes at once, with both arcs of each edge."""
-    return 8 * (vertices + 2) + BYTES_PER_EDGE * edges + 2 * BYTES_PER_ARC * edges
+    return total((*buffers.weighted_edges(edges), *buffers.weighted(vertices, 2 * edges)), "host")
+
+
+def reordered(vertices: int, arcs: int) -> Table:
+    """What `reordered_weights` takes: both ends of arcs anew, and rows of them."""
+    return *buffers.edges(arcs, "u4", "host"), *buffers.weighted(vertices, arcs)
 
 
 def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.chunks import assemble
 from gravel.kernels.partition.layout import PartitionedGraph
 
 

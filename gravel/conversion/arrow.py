@@ -82,7 +82,9 @@ def from_table(
     for columns in batches:
         mask = None
         if rows is not None:
-            mask = rows.holds(pyarrow.table({name: columns[place] for name, place in filtered.items()}))
+            mask = rows.kept(
+                pyarrow.table({name: columns[place] for name, place in filtered.items()}), typed=True
+            )
             masks.append(mask)
         for each, place in zip(chunks, places, strict=True):
             each.append(columns[place] if mask is None else decoded(columns[place]).filter(mask))

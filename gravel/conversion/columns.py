@@ -10,6 +10,7 @@ from gravel.conversion.ids import Encoded, Integers
 
 if TYPE_CHECKING:
     from gravel.stages.sizes import Machine
+    from gravel.stages.vertex_ids.dictionary import Dictionary
 
 BYTES_PER_EDGE = 96
 """Upper bound of the device memory that numbering sparse integers takes: both ends three times, sorted."""
@@ -102,8 +103,6 @@ def _encoded(columns: list[Any], machine: Machine | None) -> Edges:
     if columns[0].type != columns[1].type:
         columns = _of_one_type(columns)
     if machine is not None and machine.backend == "cuda" and len(columns[0]) >= LEAST_ON_DEVICE:
-        from gravel.stages.vertex_ids.on_device import encode_on_device
-
         found = encode_on_device(columns, machine.device_memory)
         if found is not None:
             dictionary, (first, second) = found
@@ -117,6 +116,46 @@ def _encoded(columns: list[Any], machine: Machine | None) -> Edges:
             f"{len(dictionary):,} different ids; {MAX_TEXTS:,} fit one graph: number the vertices by integers"
         )
     return Edges(source, target, Encoded(dictionary))
+
+
+def encode_on_device(columns: list[Any], device_memory: int) -> tuple[Dictionary, list[Any]] | None:
+    """Number the ids of columns of one type without nulls, and return each column as vertices on the device.
+
+    Returns None for ids that are no texts, and for those that the device has no room for.
+    """
+    import numpy
+
+    from gravel.kernels.buffers import total
+    from gravel.kernels.cuda.room import is_out_of_memory
+    from gravel.kernels.ids import buffers
+    from gravel.kernels.ids.text_cuda import MAX_ROWS, TextTable
+    from gravel.stages.texts import Texts, ascending
+    from gravel.stages.vertex_ids.dictionary import Dictionary, texts_in, values_of
+
+    kind = columns[0].type
+    parts = [texts_in(column) for column in columns]
+    if any(part is None for part in parts):
+        return None
+    texts: list[Texts] = [text for part in parts if part is not None for text in part]
+    rows = sum(text.size for text in texts)
+    size = sum(int(text.offsets[-1] - text.offsets[0]) for text in texts)
+    if not 0 < rows <= MAX_ROWS or total(buffers.texts(rows, size)) > device_memory:
+        return None
+    try:
+        table = TextTable(texts)
+        different = Texts(table.text, table.offsets)
+        order = ascending(different)
+        ranks = numpy.empty(len(order), numpy.uint32)
+        ranks[order] = numpy.arange(len(order), dtype=numpy.uint32)
+        vertices, first = [], 0
+        for column in columns:
+            vertices.append(table.vertices(ranks, first, first + len(column)))
+            first += len(column)
+    except Exception as error:
+        if is_out_of_memory(error):
+            return None
+        raise
+    return Dictionary(values_of(different.taken(order), kind)), vertices
 
 
 def _as_numpy(column: Any) -> Any:

@@ -5,6 +5,7 @@ Vertices are positions in the order of the caller's ids, whatever the order and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +13,9 @@ import numpy
 
 from gravel.graphs.stage_calls import called
 from gravel.kernels.arrays import index_dtype, on_host
-from gravel.kernels.csr.tails import tails_of
+from gravel.kernels.row_blocks import equal_blocks
 from gravel.memory import refuse
+from gravel.progress import report
 from gravel.stages.artifacts import CompressedGraph
 from gravel.stages.rows.decoding import unpacked_weights
 
@@ -24,7 +26,13 @@ if TYPE_CHECKING:
     from gravel.graphs.rows import PlacedRows
 
 BYTES_PER_ARC = 40
-"""Of host memory: both ends and the weight of each arc, the same of those that are kept, and their order."""
+"""Of host memory: both ends and the weight of each arc, in parts and then together."""
+
+PART = 1 << 21
+"""Arcs that are read at a time: a fraction of a second."""
+
+NODES = 1 << 16
+"""Nodes, and arcs, that NetworkX is given at a time."""
 
 
 class Arcs(NamedTuple):
@@ -70,10 +78,11 @@ def degrees_of(rows: PlacedRows) -> NDArray[numpy.int64]:
     return found if rows.inverse is None else found[rows.permutation]
 
 
-def arcs_of(rows: PlacedRows, *, edges: bool = False) -> Arcs:
-    """Return all arcs in host memory; with `edges`, of an undirected graph one arc of each edge.
+def parts_of(rows: PlacedRows, *, edges: bool = False, arcs: int = PART) -> Iterator[Arcs]:
+    """Yield all arcs in host memory, in parts of rows with about so many `arcs`.
 
-    Raises `NotEnoughMemory` where they do not fit.
+    With `edges`, an undirected graph has one arc of each edge. Between parts Ctrl-C is heard and progress is
+    shown. Raises `NotEnoughMemory` where a list of all arcs does not fit.
     """
     from gravel.stages.rows.decoding import decompress
 
@@ -82,26 +91,46 @@ def arcs_of(rows: PlacedRows, *, edges: bool = False) -> Arcs:
     what = f"a list of {count:,} arcs"
     refuse(what, BYTES_PER_ARC * count, rows.machine, rows.host_memory, hint)
     plain: Any = called(decompress, stored) if isinstance(stored, CompressedGraph) else stored
-    offsets, target = on_host(plain.row_offsets), on_host(plain.column_indices)
-    source, weight = tails_of(offsets, len(target)), on_host(unpacked_weights(plain.weights))
-    if rows.inverse is not None:
-        source, target = rows.inverse[source], rows.inverse[target]
-    kept: Any = source <= target if edges and not rows.directed else None
-    if kept is not None:
-        source, target = source[kept], target[kept]
-        weight = None if weight is None else weight[kept]
-    if rows.inverse is not None:
-        order = numpy.lexsort((target, source))
-        source, target = source[order], target[order]
-        weight = None if weight is None else weight[order]
-    return Arcs(source, target, weight)
+    offsets, columns = on_host(plain.row_offsets), on_host(plain.column_indices)
+    weights = on_host(unpacked_weights(plain.weights))
+    lengths, inverse = degrees_of(rows), rows.inverse
+    ends = numpy.concatenate(([0], lengths.cumsum()))  # of rows in the order of ids
+    for first, last in equal_blocks(ends, arcs, len(rows)):
+        vertices = numpy.arange(first, last, dtype=index_dtype(len(rows)))
+        source = numpy.repeat(vertices, lengths[first:last])
+        at: Any = slice(ends[first], ends[last])
+        if inverse is not None:
+            begins = offsets[rows.permutation[first:last]] - ends[first:last]
+            at = numpy.repeat(begins, lengths[first:last]) + numpy.arange(ends[first], ends[last])
+        target, weight = columns[at], None if weights is None else weights[at]
+        if inverse is not None:
+            base = (source - source.dtype.type(first)).astype(numpy.int64) * len(rows)
+            key = base + inverse[target]
+            if weight is not None:
+                weight = weight[key.argsort()]
+            key.sort()  # within each row
+            target = key - base
+        if edges and not rows.directed:
+            kept = source <= target
+            source, target, weight = source[kept], target[kept], None if weight is None else weight[kept]
+        yield Arcs(source, target, weight)
+        report(int(ends[last]), count, "arcs")
+
+
+def edges_of(rows: PlacedRows) -> Arcs:
+    """Return all edges in host memory, one arc of each; raises `NotEnoughMemory` where they do not fit."""
+    none = numpy.zeros(0, numpy.uint32)
+    empty = Arcs(none, none, None if rows.stored.weights is None else none)
+    columns = zip(*([*parts_of(rows, edges=True)] or [empty]), strict=True)
+    whole: Any = (None if each[0] is None else numpy.concatenate(each) for each in columns)
+    return Arcs(*whole)
 
 
 def edge_table(rows: PlacedRows, ids: Ids) -> Any:
     """Return the edges as an Arrow table; see `Graph.edges`."""
     import pyarrow
 
-    source, target, weight = arcs_of(rows, edges=True)
+    source, target, weight = edges_of(rows)
     columns = {"source": ids.take(source), "target": ids.take(target)}
     return pyarrow.table(columns if weight is None else {**columns, "weight": weight})
 
@@ -111,33 +140,37 @@ def networkx_graph(rows: PlacedRows, ids: Ids) -> Any:
     networkx = _library("networkx", "to_networkx")
     kind = ("" if rows.stored.deduplicated else "Multi") + ("DiGraph" if rows.directed else "Graph")
     made = getattr(networkx, kind)()
-    names = ids.listed(numpy.arange(ids.count))
-    made.add_nodes_from(names)
-    source, target, weight = arcs_of(rows, edges=True)
-    ends = [list(map(names.__getitem__, each.tolist())) for each in (source, target)]
-    if weight is None:
-        made.add_edges_from(zip(*ends, strict=True))
-    else:
-        made.add_weighted_edges_from(zip(*ends, weight.tolist(), strict=True))
+    names: list[Any] = []
+    for first in range(0, ids.count, NODES):
+        names += ids.listed(numpy.arange(first, min(first + NODES, ids.count)))
+        made.add_nodes_from(names[first:])
+    for source, target, weight in parts_of(rows, edges=True, arcs=NODES):
+        ends = [map(names.__getitem__, each.tolist()) for each in (source, target)]
+        if weight is None:
+            made.add_edges_from(zip(*ends, strict=True))
+        else:
+            made.add_weighted_edges_from(zip(*ends, weight.tolist(), strict=True))
     return made
 
 
 def scipy_matrix(rows: PlacedRows) -> Any:
     """Return a sparse array of SciPy; see `Graph.to_scipy`."""
     sparse = _library("scipy.sparse", "to_scipy")
-    source, target, weight = arcs_of(rows)
-    count = len(rows)
-    dtype = numpy.int32 if max(count, len(target)) < 1 << 31 else numpy.int64
-    offsets = numpy.zeros(count + 1, dtype)
-    numpy.cumsum(numpy.bincount(source, minlength=count), out=offsets[1:])
-    values = numpy.ones(len(target)) if weight is None else weight.astype(numpy.float64)
-    return sparse.csr_array((values, target.astype(dtype), offsets), shape=(count, count))
+    count, arcs = len(rows), rows.stored.arc_count
+    dtype = numpy.int32 if max(count, arcs) < 1 << 31 else numpy.int64
+    offsets, columns = numpy.zeros(count + 1, dtype), numpy.empty(arcs, dtype)
+    numpy.cumsum(degrees_of(rows), out=offsets[1:])
+    values, filled = numpy.empty(arcs), 0
+    for _, target, weight in parts_of(rows):
+        part = slice(filled, filled + len(target))
+        columns[part], values[part], filled = target, 1 if weight is None else weight, part.stop
+    return sparse.csr_array((values, columns, offsets), shape=(count, count))
 
 
 def igraph_graph(rows: PlacedRows, ids: Ids) -> Any:
     """Return a graph of igraph; see `Graph.to_igraph`."""
     igraph = _library("igraph", "to_igraph")
-    source, target, weight = arcs_of(rows, edges=True)
+    source, target, weight = edges_of(rows)
     ends = numpy.stack([source, target], axis=1).astype(numpy.int64)
     made = igraph.Graph(n=ids.count, edges=ends, directed=rows.directed)
     made.vs["name"] = ids.listed(numpy.arange(ids.count))

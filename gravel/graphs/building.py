@@ -13,6 +13,7 @@ from gravel.conversion.converted import Rows
 from gravel.errors import memory_errors
 from gravel.graphs.graph import Graph
 from gravel.memory import refuse, this_machine, usable_backend
+from gravel.progress import shown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -26,6 +27,7 @@ SMALLER = "Use a machine with more memory, fewer edges, or a workflow, which bui
 
 
 @memory_errors
+@shown("gravel.graph")
 def graph(
     data: Any,
     *,
@@ -244,7 +246,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
 def _warn(remarks: Sequence[str]) -> None:
     """Warn of doubtful contents of a file, at the line that calls `gravel.graph`."""
     for remark in remarks:
-        warnings.warn(remark, stacklevel=6)
+        warnings.warn(remark, stacklevel=8)
 
 
 def _read(
@@ -254,8 +256,7 @@ def _read(
     from gravel.graphs.stage_calls import InMemory, called
     from gravel.stages.ingest import ingest
     from gravel.stages.ingest_parameters import IngestParameters
-    from gravel.stages.symmetrize import symmetrize
-    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+    from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 
     machine = this_machine(backend, host_memory)
     context = InMemory(machine)

@@ -11,6 +11,7 @@ from gravel.graphs.measured import forget, one_at_a_time
 from gravel.graphs.parts import GraphParts
 from gravel.graphs.rows import Place, PlacedRows, on_host
 from gravel.memory import this_machine
+from gravel.progress import shown
 from gravel.stages.turning import Direction
 
 if TYPE_CHECKING:
@@ -96,10 +97,11 @@ class Graph(GraphParts):
         )
 
     def _repr_html_(self) -> str:
-        from gravel.results.picture import table
+        from gravel.results.picture import histogram, table
 
         info = self.info()
-        return table("gravel.Graph", {name: getattr(info, name) for name in info.__dataclass_fields__})
+        facts = table("gravel.Graph", {name: getattr(info, name) for name in info.__dataclass_fields__})
+        return facts + histogram("vertices by degree", self.degrees().array)
 
     def info(self) -> Info:
         """Return the size of the graph, its place in memory, and the kind of its ids."""
@@ -203,7 +205,7 @@ class Graph(GraphParts):
         from gravel.graphs.paths import prepare_paths
 
         vertex = self._ids.vertex(source)
-        key = ("sssp", output, strategy, direction, *sorted(tuning.items()))
+        key = ("shortest_paths", output, strategy, direction, *sorted(tuning.items()))
         rows = self._rows
         prepared = rows.lent(
             key, lambda: prepare_paths(rows.in_direction(direction), self._ids, output, strategy, tuning)
@@ -241,6 +243,7 @@ class Graph(GraphParts):
         return between(self._rows, self._ids, sources, targets, output, by, direction)
 
     @one_at_a_time
+    @shown("components")
     def components(self, *, connection: Connection = "weak", strategy: str = "auto") -> Components:
         """Find the connected components.
 
@@ -260,6 +263,7 @@ class Graph(GraphParts):
         return find(self._rows, self._ids, strategy, connection)
 
     @one_at_a_time
+    @shown("reorder")
     def reorder(self, method: str, *, seed: int = 0) -> Graph:
         """Return the graph with its rows in another order, such as "rcm", "degree" or "community".
 
@@ -270,6 +274,7 @@ class Graph(GraphParts):
         return self._with(reordered(self._rows, method, seed))
 
     @one_at_a_time
+    @shown("compress")
     def compress(self, layout: str = "varint") -> Graph:
         """Return the graph with its rows in a layout: "varint", "blocks", "elias_fano", "csr", or "auto".
 

@@ -8,17 +8,16 @@ import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from gravel.errors import NotEnoughMemory, tell_of_memory
+from gravel.errors import tell_of_memory
 from gravel.memory import refuse_need
+from gravel.progress import measured, report, shown
 
 if TYPE_CHECKING:
     import threading
 
-    from numpy.typing import NDArray
-
     from gravel.conversion.ids import Ids
-    from gravel.graphs.measures import Progress
     from gravel.graphs.rows import PlacedRows
+    from gravel.progress import Progress
     from gravel.results.measures import Distances, EdgeMeasure, Estimate, Measure
     from gravel.stages.turning import Direction
 
@@ -61,7 +60,10 @@ class MeasuredGraph:
         self,
         vertices: Any = None,
         *,
+        k: int | None = None,
+        seed: int = 0,
         wf_improved: bool = True,
+        by: Literal["arcs", "weights"] = "arcs",
         direction: Direction = "out",
         progress: Progress | None = None,
     ) -> Measure:
@@ -70,26 +72,29 @@ class MeasuredGraph:
         Parameters
         ----------
         vertices : the ids to compute it for; all by default.
+        k : estimate it from the distances to so many vertices, drawn among those that others may reach
+            (Eppstein and Wang, 2004). A vertex counts those other than itself that it reaches; their share
+            stands for the share of all vertices. By default, and from a `k` of all, values are exact.
+        seed : of the drawn vertices.
         wf_improved : multiply by the share of the other vertices that it reaches, as NetworkX does.
+        by : count "arcs", or add up their "weights", on the CPU also where the graph is on a GPU.
         direction : as of `bfs`. In a directed graph "out" takes distances from the vertex, "in" those to it.
             NetworkX's closeness and harmonic centrality are those of "in".
-        progress : is called with the vertices that are done and how many there are.
+        progress : is called with the vertices that are done and how many there are. By default, in a notebook
+            and at a terminal, a call of more than 2 seconds shows how far it is.
 
-        Raises ValueError for a vertex listed twice, and for rows that a GPU would read in host memory;
-        `UnknownVertex`; and `NotEnoughMemory` where the narrowest batch does not fit.
+        Estimates have `errors`: the largest standard errors that the sample allows, by the smallest and the
+        largest distance of each vertex and the share that it reaches (Bhatia and Davis, 2000).
+
+        Raises ValueError for a vertex listed twice, a `k` below 1, weights that are missing, negative or not
+        finite, and for rows that a GPU would read in host memory; `UnknownVertex`; and `NotEnoughMemory`
+        where the narrowest batch does not fit.
         """
-        from gravel.graphs.measures import by_sources
-        from gravel.kernels.distances.closeness import closeness
+        from gravel.graphs.centralities import closeness
 
-        rows = self._rows.in_direction(direction)
-        return by_sources(
-            rows,
-            self._ids,
-            "closeness",
-            vertices,
-            progress,
-            lambda found: closeness(found, len(rows), wf_improved=wf_improved),
-        )
+        with measured("closeness", progress) as report:
+            asked = (k, seed, wf_improved, by, direction, report)
+            return closeness(self._rows, self._ids, vertices, *asked)
 
     @one_at_a_time
     def harmonic(
@@ -99,7 +104,8 @@ class MeasuredGraph:
         from gravel.graphs.measures import by_sources
 
         rows = self._rows.in_direction(direction)
-        return by_sources(rows, self._ids, "harmonic", vertices, progress, lambda found: found.reciprocal)
+        with measured("harmonic", progress) as report:
+            return by_sources(rows, self._ids, "harmonic", vertices, report, lambda found: found.reciprocal)
 
     @one_at_a_time
     def neighbourhood(
@@ -116,7 +122,8 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import neighbourhood
 
-        return neighbourhood(self._rows.in_direction(direction), self._ids, hops, vertices, progress)
+        with measured("neighbourhood", progress) as report:
+            return neighbourhood(self._rows.in_direction(direction), self._ids, hops, vertices, report)
 
     @one_at_a_time
     def eccentricity(
@@ -129,24 +136,29 @@ class MeasuredGraph:
         """
         from gravel.graphs.measures import eccentricity
 
-        return eccentricity(self._rows.in_direction(direction), self._ids, vertices, progress)
+        with measured("eccentricity", progress) as report:
+            return eccentricity(self._rows.in_direction(direction), self._ids, vertices, report)
 
     @one_at_a_time
-    def diameter(self, *, direction: Direction = "out") -> int:
+    def diameter(self, *, direction: Direction = "out", progress: Progress | None = None) -> int:
         """Return the largest distance within a component; raises as `closeness`, and without vertices.
+
+        `progress` is called with the vertices whose eccentricity is decided and how many there are.
 
         A directed graph has one with `direction` "both": else ValueError.
         """
         from gravel.graphs.measures import extreme
 
-        return extreme(self._rows.in_direction(direction), "diameter")
+        with measured("diameter", progress) as report:
+            return extreme(self._rows.in_direction(direction), "diameter", report)
 
     @one_at_a_time
-    def radius(self, *, direction: Direction = "out") -> int:
-        """Return the smallest eccentricity; `direction` and errors as of `diameter`."""
+    def radius(self, *, direction: Direction = "out", progress: Progress | None = None) -> int:
+        """Return the smallest eccentricity; parameters and errors as of `diameter`."""
         from gravel.graphs.measures import extreme
 
-        return extreme(self._rows.in_direction(direction), "radius")
+        with measured("radius", progress) as report:
+            return extreme(self._rows.in_direction(direction), "radius", report)
 
     @one_at_a_time
     def average_path_length(
@@ -183,13 +195,15 @@ class MeasuredGraph:
         started = time.perf_counter()
         there = searched_rows(rows, "average_path_length")
         starts, candidates = drawn(offsets_of(there.rows), there.permutation, k, seed)
-        options: dict[str, Any] = {"memory": there.memory, "split": there.split, "progress": progress}
+        options: dict[str, Any] = {"memory": there.memory, "split": there.split}
         options["symmetric"] = not rows.directed
-        found = fitting(lambda: aggregate_rows(there.rows, starts, **options))
+        with measured("average_path_length", progress, "sources") as report:
+            found = fitting(lambda: aggregate_rows(there.rows, starts, progress=report, **options))
         value, low, high = mean_distance(found, candidates, confidence)
         return Estimate(value, low, high, confidence, len(starts), since(started))
 
     @one_at_a_time
+    @shown("distances")
     def distances(self, sources: Any, targets: Any = None, *, direction: Direction = "out") -> Distances:
         """Find the distance from each source to each target, by a search from each of the fewer.
 
@@ -203,6 +217,7 @@ class MeasuredGraph:
         """
         import numpy
 
+        from gravel.graphs.measured_rows import found_together
         from gravel.graphs.measures import chosen_vertices, since
         from gravel.kernels.arrays import on_host
         from gravel.results.measures import Distances
@@ -220,10 +235,11 @@ class MeasuredGraph:
             starts, others, into = ends, begins, array.T
             opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
             direction = opposite.get(direction, direction)
-        if not _found_together(rows.in_direction(direction), starts, others, into):
+        if not found_together(rows.in_direction(direction), starts, others, into):
             for place, name in enumerate(ids.listed(starts)):
                 found = self.bfs(name, "distance", direction=direction).distance
                 into[place] = on_host(found.array[others])
+                report(place + 1, len(starts), "searches")
         return Distances(ids, begins, ends, array, since(started))
 
     @one_at_a_time
@@ -234,6 +250,7 @@ class MeasuredGraph:
         seed: int = 0,
         normalized: bool = True,
         endpoints: bool = False,
+        by: Literal["arcs", "weights"] = "arcs",
         direction: Direction = "out",
         progress: Progress | None = None,
     ) -> Measure:
@@ -247,16 +264,24 @@ class MeasuredGraph:
         seed : of the drawn vertices.
         normalized : divide by the number of pairs of other vertices, so that 1 is the most.
         endpoints : count a path for its ends, too.
+        by : as of `closeness`. Paths by weights are of equal length where their sums are, added up from the
+            source on. Arcs of weight zero count as in NetworkX, with the neighbours of a vertex in the order
+            of the rows; where shortest paths contain them, their number has no definition.
         direction : as of `bfs`. Against all arcs the same paths lead back, so "in" differs from "out" only
             for a sample.
-        progress : is called with the searches that are done and how many there are.
+        progress : as of `closeness`, of searches.
 
-        Raises as `closeness`, and ValueError for a `k` below 1 and for more than 10^308 shortest paths.
+        Estimates have `errors`: the largest standard errors that the sample allows. They follow from the
+        share of each vertex and the most that one source could give (Bhatia and Davis, 2000).
+
+        Raises as `closeness`, and ValueError for more than 10^308 shortest paths.
         """
-        from gravel.graphs.measures import betweenness
+        from gravel.graphs.centralities import betweenness
 
         rows = self._rows.in_direction(direction)
-        return betweenness(rows, self._ids, k, seed, normalized, endpoints, progress)
+        with measured("betweenness", progress, "sources") as report:
+            asked = (k, seed, normalized, endpoints, by, direction, report)
+            return betweenness(rows, self._ids, *asked)
 
     @one_at_a_time
     def edge_betweenness(
@@ -265,6 +290,7 @@ class MeasuredGraph:
         *,
         seed: int = 0,
         normalized: bool = True,
+        by: Literal["arcs", "weights"] = "arcs",
         direction: Direction = "out",
         progress: Progress | None = None,
     ) -> EdgeMeasure:
@@ -272,10 +298,11 @@ class MeasuredGraph:
 
         The ends of an arc are in its direction, those of an edge ascend.
         """
-        from gravel.graphs.measures import edge_betweenness
+        from gravel.graphs.centralities import edge_betweenness
 
         rows = self._rows.in_direction(direction)
-        return edge_betweenness(rows, self._ids, k, seed, normalized, progress)
+        with measured("edge_betweenness", progress, "sources") as report:
+            return edge_betweenness(rows, self._ids, k, seed, normalized, by, direction, report)
 
     @one_at_a_time
     def pagerank(
@@ -318,32 +345,3 @@ class MeasuredGraph:
 
 
 tell_of_memory(MeasuredGraph)
-
-
-def _found_together(rows: PlacedRows, starts: NDArray[Any], others: NDArray[Any], into: NDArray[Any]) -> bool:
-    """Fill in distances by batches of searches on a GPU; False where it has no room for one."""
-    from gravel.graphs.measured_rows import searched_rows
-    from gravel.kernels.distances.between import batch_that_fits, distances_between
-    from gravel.kernels.layouts.layout import body_name
-    from gravel.stages.measuring.rows import where_searched
-
-    machine, placement = rows.machine, rows.placement
-    if machine.backend != "cuda" or placement not in ("auto", "device") or len(starts) < 2 or not len(others):
-        return False
-    if where_searched(rows.stored, placement, machine.device_memory) not in ("decoded", "encoded"):
-        return False  # a single search may read rows in host memory
-    try:
-        there = searched_rows(rows, "distances")
-    except NotEnoughMemory:
-        return False
-    # Of encoded rows the bytes are counted in the place of arcs.
-    size = len(there.rows.arrays[body_name(there.rows)])
-    batch = batch_that_fits(
-        len(rows), size, there.rows.dtype.itemsize, len(starts), len(others), there.memory
-    )
-    if batch < 2:
-        return False
-    if there.permutation is not None:
-        starts, others = there.permutation[starts], there.permutation[others]
-    distances_between(there.rows, starts, others, symmetric=not rows.directed, batch=batch, into=into)
-    return True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.errors import NotEnoughMemory
@@ -114,6 +114,32 @@ def plain_rows(
     return kept.rows, permutation, machine.device_memory - sum(int(each.nbytes) for each in kept.rows)
 
 
+def weighted_rows(
+    rows: PlacedRows, name: str, direction: str
+) -> tuple[tuple[Any, Any, NDArray[Any]], NDArray[Any] | None, int]:
+    """Return plain rows on the CPU with their weights, the permutation, and the bytes that a batch may take.
+
+    Raises ValueError for rows without weights and for weights that are negative or not finite, and
+    `NotEnoughMemory`.
+    """
+    from gravel.kernels.sssp.weights import checked
+    from gravel.stages.rows.decoding import unpacked_weights
+    from gravel.stages.weights import unusable
+
+    weights = on_host(unpacked_weights(rows.stored.weights))
+    if weights is None:
+        raise ValueError(
+            f"{name} by weights needs weights, and this graph has none: gravel.graph(..., weights=...)"
+        )
+    on_cpu = rows.replaced(rows.stored, machine=replace(rows.machine, backend="cpu"))
+    columns, permutation, memory = plain_rows(on_cpu, name)
+    try:
+        return (*columns, checked(*columns, weights).weights), permutation, memory
+    except ValueError as error:
+        refused = unusable(error, permutation, direction)
+        raise ValueError(f"{refused}. {refused.hint}" if refused.hint else str(refused)) from None
+
+
 def _permutation(stored: Any) -> NDArray[Any] | None:
     found = getattr(stored, "permutation", None)
     return None if found is None else on_host(found)
@@ -141,3 +167,30 @@ def _over_link(rows: PlacedRows, name: str) -> EncodedRows:
             f"{name} reads rows over the link to the GPU, and the system refuses pinned memory ({error}). "
             "Place the graph with place('streamed') or place('host')"
         ) from None
+
+
+def found_together(rows: PlacedRows, starts: NDArray[Any], others: NDArray[Any], into: NDArray[Any]) -> bool:
+    """Fill in distances by batches of searches on a GPU; False where it has no room for one."""
+    from gravel.kernels.distances.between import batch_that_fits, distances_between
+    from gravel.kernels.layouts.layout import body_name
+
+    machine, placement = rows.machine, rows.placement
+    if machine.backend != "cuda" or placement not in ("auto", "device") or len(starts) < 2 or not len(others):
+        return False
+    if where_searched(rows.stored, placement, machine.device_memory) not in ("decoded", "encoded"):
+        return False  # a single search may read rows in host memory
+    try:
+        there = searched_rows(rows, "distances")
+    except NotEnoughMemory:
+        return False
+    # Of encoded rows the bytes are counted in the place of arcs.
+    size = len(there.rows.arrays[body_name(there.rows)])
+    batch = batch_that_fits(
+        len(rows), size, there.rows.dtype.itemsize, len(starts), len(others), there.memory
+    )
+    if batch < 2:
+        return False
+    if there.permutation is not None:
+        starts, others = there.permutation[starts], there.permutation[others]
+    distances_between(there.rows, starts, others, symmetric=not rows.directed, batch=batch, into=into)
+    return True

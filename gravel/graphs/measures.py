@@ -1,4 +1,4 @@
-"""Measures by distances and by shortest paths: closeness, harmonic, eccentricities, betweenness; PageRank."""
+"""Measures by distances: sums over them, eccentricities and their extremes; PageRank."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy
 
 from gravel.conversion.ids import several
-from gravel.errors import NotEnoughMemory
-from gravel.graphs.measured_rows import kept_searches, plain_rows, searched_rows
+from gravel.errors import NotEnoughMemory, checked_number
+from gravel.graphs.measured_rows import kept_searches, searched_rows
 from gravel.kernels.arrays import on_host
 from gravel.memory import refuse_need
-from gravel.results.measures import EdgeMeasure, Measure
+from gravel.results.measures import Measure
 from gravel.stages.turning import Direction
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.conversion.ids import Ids
-    from gravel.graphs.measured_rows import Rows
     from gravel.graphs.rows import PlacedRows
     from gravel.kernels.distances.aggregates import Aggregates
-
-Progress = Callable[[int, int], None]
-"""A function of the number of vertices that are done, and of all."""
+    from gravel.progress import Progress
 
 
 def by_sources(
@@ -51,10 +48,7 @@ def by_sources(
 
 def neighbourhood(rows: PlacedRows, ids: Ids, hops: int, vertices: Any, progress: Progress | None) -> Measure:
     """Count the vertices within `hops` of each; see `Graph.neighbourhood`."""
-    if not isinstance(hops, int | float | numpy.number):
-        raise TypeError(f"hops is {hops!r}; a whole number is expected")
-    if hops != int(hops) or hops < 0:
-        raise ValueError(f"hops is {hops!r}; it must be a whole number, 0 or more")
+    hops = checked_number("hops", hops, whole=True)
     return by_sources(
         rows, ids, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops
     )
@@ -69,7 +63,7 @@ def eccentricity(rows: PlacedRows, ids: Ids, vertices: Any, progress: Progress |
     return Measure("eccentricity", ids, numpy.arange(len(rows)), values, since(started))
 
 
-def extreme(rows: PlacedRows, goal: str) -> int:
+def extreme(rows: PlacedRows, goal: str, progress: Progress | None) -> int:
     """Return the `diameter` or the `radius`; raises ValueError without vertices, and for a directed graph."""
     if not len(rows):
         raise ValueError(f"a graph without vertices has no {goal}")
@@ -79,12 +73,13 @@ def extreme(rows: PlacedRows, goal: str) -> int:
             "direction='both', or the largest or smallest of graph.eccentricity()"
         )
     if goal == "radius":
-        return int(_bounded(rows, goal, goal, None).min())
+        return int(_bounded(rows, goal, goal, progress).min())
     from gravel.kernels.distances.eccentricity import diameter_of_rows
 
     there = searched_rows(rows, goal)
     with kept_searches(rows, there.rows) as searches:
         options: dict[str, Any] = {"memory": there.memory, "split": there.split, "searches": searches}
+        options |= {"progress": progress}
         return int(fitting(lambda: diameter_of_rows(there.rows, **options)))
 
 
@@ -99,64 +94,6 @@ def _bounded(rows: PlacedRows, name: str, goal: str, progress: Progress | None) 
         found = fitting(lambda: eccentricities_of_rows(there.rows, goal, **options))
     values: NDArray[Any] = numpy.asarray(on_host(found))
     return values if there.permutation is None else values[there.permutation]
-
-
-def betweenness(
-    rows: PlacedRows,
-    ids: Ids,
-    k: int | None,
-    seed: int,
-    normalized: bool,
-    endpoints: bool,
-    progress: Progress | None,
-) -> Measure:
-    """Compute betweenness; see `Graph.betweenness`."""
-    started = time.perf_counter()
-    _, permutation, values = _sums(rows, "betweenness", k, seed, normalized, progress, endpoints=endpoints)
-    if permutation is not None:
-        values = values[permutation]
-    return Measure("betweenness", ids, numpy.arange(len(rows)), values, since(started))
-
-
-def edge_betweenness(
-    rows: PlacedRows, ids: Ids, k: int | None, seed: int, normalized: bool, progress: Progress | None
-) -> EdgeMeasure:
-    """Compute betweenness of edges; see `Graph.edge_betweenness`."""
-    from gravel.kernels.betweenness.edges import sums_of_edges
-
-    started = time.perf_counter()
-    searched, permutation, sums = _sums(rows, "edge_betweenness", k, seed, normalized, progress, of_arcs=True)
-    offsets, columns = map(on_host, searched)
-    ends, values = sums_of_edges(offsets, columns, sums, directed=rows.directed, permutation=permutation)
-    return EdgeMeasure("edge_betweenness", ids, ends, values, since(started))
-
-
-def _sums(
-    rows: PlacedRows,
-    name: str,
-    k: int | None,
-    seed: int,
-    normalized: bool,
-    progress: Progress | None,
-    **options: bool,
-) -> tuple[Rows, NDArray[Any] | None, NDArray[Any]]:
-    """Return plain rows, their permutation, and sums over all vertices or `k` of them in this order.
-
-    The sums are shares of all pairs, or count each pair of ends once.
-    """
-    from gravel.kernels.betweenness.sums import betweenness, scale
-    from gravel.stages.turning import backward_rows
-
-    forward, permutation, memory = plain_rows(rows, name)
-    starts, candidates = drawn(forward[0], permutation, k, seed)
-    share = len(starts) / max(1, candidates) or 1.0
-    back = forward
-    if rows.directed:
-        back = backward_rows(*forward)[:2]
-        memory -= sum(int(each.nbytes) for each in back)
-    sums = fitting(lambda: betweenness(forward, back, starts, memory=memory, progress=progress, **options))
-    factor = scale(len(rows), normalized=normalized, directed=rows.directed, sampled=share, **options)
-    return forward, permutation, sums * factor
 
 
 def pagerank(
@@ -182,7 +119,7 @@ def pagerank(
     started = time.perf_counter()
 
     def prepare() -> Flow:
-        need = flow_need(extent_of(stored), flows, machine, weighted=weighted)
+        need = flow_need(extent_of(stored), flows, machine, weighted=weighted, personalized=jumps is not None)
         refuse_need("pagerank", need, machine, rows.host_memory, "Use a machine with more memory")
         return flow_of(stored, flows, machine, weighted=weighted)
 

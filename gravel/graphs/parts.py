@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from gravel.graphs.measured import MeasuredGraph, one_at_a_time
+from gravel.progress import shown
 from gravel.stages.turning import Direction
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ class GraphParts(MeasuredGraph):
     _with: Callable[..., Self]
 
     @one_at_a_time
+    @shown("subgraph")
     def subgraph(self, ids: Any) -> Self:
         """Return the graph of some vertices and of all edges between them, with their weights.
 
@@ -39,6 +41,7 @@ class GraphParts(MeasuredGraph):
         return self._induced(numpy.unique(self._ids.find_all(ids)))
 
     @one_at_a_time
+    @shown("core")
     def core(self, k: int) -> Self:
         """Return the k-core: the largest subgraph in which every vertex has k neighbours or more.
 
@@ -86,6 +89,7 @@ class GraphParts(MeasuredGraph):
         return bool((row == self._ids.vertex(target)).any())
 
     @one_at_a_time
+    @shown("edges")
     def edges(self) -> pyarrow.Table:
         """Return all edges as an Arrow table: `source`, `target` and, if there are any, `weight`.
 
@@ -97,6 +101,7 @@ class GraphParts(MeasuredGraph):
         return edge_table(self._rows, self._ids)
 
     @one_at_a_time
+    @shown("to_networkx")
     def to_networkx(self) -> Any:
         """Return a Graph or DiGraph of NetworkX, whose nodes are the ids; weights are the attribute `weight`.
 
@@ -107,6 +112,7 @@ class GraphParts(MeasuredGraph):
         return networkx_graph(self._rows, self._ids)
 
     @one_at_a_time
+    @shown("to_scipy")
     def to_scipy(self) -> Any:
         """Return the adjacency matrix, a `csr_array` of SciPy in the order of `vertices`.
 
@@ -118,6 +124,7 @@ class GraphParts(MeasuredGraph):
         return scipy_matrix(self._rows)
 
     @one_at_a_time
+    @shown("to_igraph")
     def to_igraph(self) -> Any:
         """Return a Graph of igraph: ids are the vertices' `name`, weights the edges' `weight`.
 

@@ -55,7 +55,7 @@ def prepare_paths(
     if rows.stored.weights is None:
         raise ValueError(NEEDS_WEIGHTS)
     searched, parameters = searched_with(
-        rows, algorithm="sssp", strategy=strategy, output=output, tuning=tuning
+        rows, algorithm="shortest_paths", strategy=strategy, output=output, tuning=tuning
     )
     search, _ = called(prepare_search, InMemory(rows.machine), searched, parameters)
     return PreparedPaths(ids, search, searched.permutation)
@@ -71,7 +71,7 @@ def between(
     direction: Direction,
 ) -> Paths:
     """Find paths; see `Graph.paths`."""
-    from gravel.stages.pairs import find_between
+    from gravel.stages.paths import find_between
 
     sources, targets = several(sources), several(targets)
     if len(sources) != len(targets):
@@ -89,8 +89,7 @@ def between(
 
 
 def _prepare_pairs(rows: PlacedRows, by: str) -> tuple[Any, Any]:
-    from gravel.stages.pairs import prepare_pairs
-    from gravel.stages.paths import STAGE, PathsParameters, RandomPairs
+    from gravel.stages.paths import STAGE, PathsParameters, RandomPairs, prepare_pairs
     from gravel.stages.traversal.buffers import extent_of
     from gravel.stages.traversal.search import read_graph
 

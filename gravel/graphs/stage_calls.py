@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from gravel.kernels.buffers import total, vertex_type
+from gravel.kernels.csr import buffers
 from gravel.memory import refuse, refuse_device, refuse_need
+from gravel.progress import report
 from gravel.stages.artifacts import CompressedGraph, EdgeList, Graph
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
@@ -27,6 +30,10 @@ class InMemory(PlainContext):
         super().__init__(machine)
         self.remarks: list[str] = []
 
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Show it in the line of the call."""
+        report(done, total, unit)
+
     def remark(self, message: str) -> None:
         """Keep a remark for the caller, who decides whether to warn."""
         self.log(message)
@@ -38,7 +45,7 @@ def called(stage: Any, *arguments: Any, **inputs: Any) -> Any:
     try:
         return stage(*arguments, **inputs)
     except StageError as error:
-        hint = f". {error.hint}" if error.hint else ""
+        hint = f". {error.hint[0].upper()}{error.hint[1:]}" if error.hint else ""
         raise ValueError(f"{error}{hint}") from None
 
 
@@ -56,8 +63,7 @@ def from_edges(
     `NotEnoughMemory` where the rows do not fit.
     """
     from gravel.kernels.arrays import backend_of, on_host
-    from gravel.stages.symmetrize import WORKING_BYTES, symmetrize
-    from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+    from gravel.stages.symmetrize import WORKING_BYTES, SymmetrizeParameters, symmetrize
     from gravel.stages.weights import weighted_bytes
 
     count, edges = converted.ids.count, len(converted.source)
@@ -69,8 +75,8 @@ def from_edges(
     if weighted:
         refuse(f"{what} with weights", weighted_bytes(count, edges), machine, host_memory, hint)
     elif machine.backend == "cpu":
-        arcs, width = edges * (1 if directed else 2), 4 if count < 1 << 32 else 8
-        needed = 8 * (count + 2) + width * arcs + WORKING_BYTES
+        rows = buffers.on_host(count, edges * (1 if directed else 2), vertex_type(count))
+        needed = total(rows, "host") + WORKING_BYTES
         refuse(what, needed, machine, host_memory, f"{hint}, or a workflow, which builds graphs in parts")
     given = EdgeList(
         source=source, target=target, weight=weights, vertex_count=count, undirected=not directed

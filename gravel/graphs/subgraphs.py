@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gravel.errors import checked_number
 from gravel.graphs.stage_calls import InMemory, called
+from gravel.kernels import subgraph_buffers as buffers
 from gravel.kernels.arrays import on_host
+from gravel.kernels.buffers import exact, vertex_type
 from gravel.memory import refuse
 
 if TYPE_CHECKING:
@@ -28,8 +31,8 @@ def induced(rows: PlacedRows, ids: Ids, chosen: NDArray[Any]) -> tuple[PlacedRow
 
     stored, machine = rows.stored, rows.machine
     arcs = _arcs_at_most(rows, chosen)
-    each = 8 if stored.weights is None else 12
-    needed = 8 * len(rows) + 32 * len(chosen) + each * arcs
+    sizes = len(rows), len(chosen), arcs, vertex_type(len(rows))
+    needed = exact(buffers.on_host(*sizes, weighted=stored.weights is not None))
     refuse(f"a subgraph of {len(chosen):,} vertices", needed, machine, rows.host_memory, HINT)
     if rows.placement not in ("auto", "device"):
         machine = replace(machine, backend="cpu")
@@ -39,12 +42,10 @@ def induced(rows: PlacedRows, ids: Ids, chosen: NDArray[Any]) -> tuple[PlacedRow
 
 def core(rows: PlacedRows, k: int) -> NDArray[Any]:
     """List the vertices of the k-core, ascending; raises as `Graph.core` does."""
-    from gravel.stages.subgraph import CORE_BYTES_PER_VERTEX, core_vertices
+    from gravel.stages.subgraph import core_vertices
 
-    if k < 0:
-        raise ValueError(f"k is {k}; it must be 0 or more")
-    stored = rows.stored
-    needed = CORE_BYTES_PER_VERTEX * len(rows) + 8 * stored.arc_count
+    k, stored = checked_number("k", k, whole=True), rows.stored
+    needed = exact(buffers.cores(len(rows))) + 8 * stored.arc_count
     refuse(f"a core of {len(rows):,} vertices", needed, rows.machine, rows.host_memory, HINT)
     found: NDArray[Any] = called(core_vertices, stored, k)
     return found

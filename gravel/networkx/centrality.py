@@ -13,6 +13,7 @@ from gravel.conversion.networkx import Rows
 from gravel.kernels.betweenness.sums import betweenness, scale
 from gravel.kernels.cores import core_numbers
 from gravel.kernels.csr import build
+from gravel.kernels.distances import weighted
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.closeness import closeness
 from gravel.kernels.distances.many import aggregate
@@ -32,15 +33,19 @@ def betweenness_centrality(
     G: GravelGraph,
     k: int | None = None,
     normalized: bool = True,
-    weight: None = None,
+    weight: Any = None,
     endpoints: bool = False,
     seed: Any = None,
 ) -> dict[Any, float]:
-    """Return for each node the share of shortest paths through it, from all nodes or from `k` drawn ones."""
+    """Return for each node the share of shortest paths through it, from all nodes or from `k` drawn ones.
+
+    By weights they are found on the CPU.
+    """
     n, endpoints = len(G), bool(endpoints)
     sources = None if k is None or k == n else _sample(G, k, seed)
     with G.lock:
-        total = betweenness(G.forward, G.backward, sources, endpoints=endpoints)
+        weights = _lengths(G, weight)
+        total = betweenness(G.forward, G.backward, sources, endpoints=endpoints, weights=weights)
     # Without endpoints a node is no source of the paths through it, so that others alone count as samples.
     ends = n if endpoints else n - 1
     if ends >= 2:
@@ -57,7 +62,7 @@ def edge_betweenness_centrality(
     G: GravelGraph,
     k: int | None = None,
     normalized: bool = True,
-    weight: None = None,
+    weight: Any = None,
     seed: Any = None,
 ) -> dict[tuple[Any, Any], float]:
     """Return for each edge the share of shortest paths through it, from all nodes or from `k` drawn ones."""
@@ -68,7 +73,8 @@ def edge_betweenness_centrality(
         tails, heads = tails[once], heads[once]
     sources = None if k is None else _sample(G, k, seed)
     with G.lock:
-        total = betweenness(G.forward, G.backward, sources, of_arcs=True)
+        weights = _lengths(G, weight)
+        total = betweenness(G.forward, G.backward, sources, of_arcs=True, weights=weights)
     if not G.directed:
         first, second = _arcs(G.forward)
         listed = tails * n + heads
@@ -94,14 +100,19 @@ def _arcs(rows: Rows) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
 
 
 def closeness_centrality(
-    G: GravelGraph, u: Any = None, distance: None = None, wf_improved: bool = True, *, sp: None = None
+    G: GravelGraph, u: Any = None, distance: Any = None, wf_improved: bool = True, *, sp: None = None
 ) -> Any:
-    """Return the reciprocal of the mean distance to a node, for one or for all of them."""
+    """Return the reciprocal of the mean distance to a node, for one or for all of them.
+
+    By weights it is found on the CPU.
+    """
     if u is None:
         vertices = numpy.arange(len(G))
     else:
-        vertices = numpy.array([vertex_for_paths(G, u, f"Source {u} is not in G")])
-    values = closeness(_sums(G, vertices), len(G), wf_improved=wf_improved).tolist()
+        missing = f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph"
+        vertices = numpy.array([vertex_for_paths(G, u, missing)])
+    sums = _sums(G, vertices) if distance is None else _weighted_sums(G, distance, vertices)
+    values = closeness(sums, len(G), wf_improved=wf_improved).tolist()
     return values[0] if u is not None else dict(zip(G, values, strict=True))
 
 
@@ -139,6 +150,17 @@ def _sums(G: GravelGraph, vertices: NDArray[numpy.int64]) -> Aggregates:
     with G.lock:
         rows = rows_on_gpu(G, backward=True) if many_on_gpu(G, len(vertices)) else G.backward
         return aggregate(*rows, vertices, symmetric=not G.directed)
+
+
+def _weighted_sums(G: GravelGraph, weight: Any, vertices: NDArray[numpy.int64]) -> Aggregates:
+    """Search by weights against the arcs, on all cores, one thread at a time."""
+    with G.lock:
+        return weighted.aggregate(*G.backward, G.weights[weight].backward, vertices)
+
+
+def _lengths(G: GravelGraph, weight: Any) -> NDArray[Any] | None:
+    """Return the weights of the forward rows; None for none."""
+    return None if weight is None else G.weights[weight].forward
 
 
 def _some_nodes(G: GravelGraph, nbunch: Any) -> set[Any]:

@@ -107,10 +107,12 @@ NOTES = {
     "average_shortest_path_length": "Without `weight`, and with `method` None or 'unweighted'.",
     "eccentricity": "Without `weight` and `sp`.",
     **dict.fromkeys(("center", "diameter", "periphery", "radius"), "Without `weight` and `e`."),
-    "betweenness_centrality": "Without `weight`.",
-    "closeness_centrality": "Without `distance`.",
+    "betweenness_centrality": f"Without `weight`, or {WEIGHTS}. By weights on the CPU.",
+    "closeness_centrality": f"Without `distance`, or {WEIGHTS.replace('weight', 'distance')}. By weights on "
+    "the CPU.",
     "harmonic_centrality": "Without `distance`.",
-    "edge_betweenness_centrality": "Without `weight`, and for graphs without parallel edges.",
+    "edge_betweenness_centrality": f"Without `weight`, or {WEIGHTS}, and for graphs without parallel edges. "
+    "By weights on the CPU.",
     "pagerank": f"For graphs that are no multigraphs. {WEIGHTS[0].upper()}{WEIGHTS[1:]}, or None.",
 }
 """Calls that a function does not take, and that NetworkX runs itself."""

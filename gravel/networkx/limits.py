@@ -15,8 +15,12 @@ from gravel.networkx.graph import GravelGraph
 from gravel.networkx.info import FUNCTIONS, MODULE_OF
 from gravel.networkx.weights import reason_against
 
-WEIGHTED = frozenset({*FUNCTIONS["weighted_paths"], "shortest_path", "shortest_path_length", "pagerank"})
-"""Functions that take the name of an edge attribute as weight."""
+WEIGHTED = {
+    **dict.fromkeys((*FUNCTIONS["weighted_paths"], "shortest_path", "shortest_path_length"), "weight"),
+    **dict.fromkeys(("betweenness_centrality", "edge_betweenness_centrality", "pagerank"), "weight"),
+    "closeness_centrality": "distance",
+}
+"""Functions that take the name of an edge attribute as weight, and the parameter that has it."""
 
 REFUSED = {
     "weight": "edge weights are not supported here",
@@ -86,7 +90,7 @@ def can_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool |
     given = _bound(name, args, kwargs)
     for parameter, reason in REFUSED.items():
         is_other = (parameter == "distance" and name == "descendants_at_distance") or (
-            parameter == "weight" and name in WEIGHTED
+            parameter == WEIGHTED.get(name)
         )
         if given.get(parameter) is not None and not is_other:
             return f"{parameter} is given, and {reason}"
@@ -138,7 +142,7 @@ def should_run(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> boo
 def _weight(name: str, given: Mapping[str, Any]) -> Any:
     """Return the weight of a call, None for none."""
     default = "weight" if MODULE_OF[name] in ("weighted_paths", "link_analysis") else None
-    return given.get("weight", default) if name in WEIGHTED else None
+    return given.get(WEIGHTED[name], default) if name in WEIGHTED else None
 
 
 def _is_converted(graph: Any, weight: Any) -> bool:

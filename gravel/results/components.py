@@ -73,7 +73,7 @@ class Components(Labelled):
         largest = int(self.sizes[0]) if self.count else 0
         return (
             f"<gravel.Components: {self.count:,} of {self._ids.count:,} vertices, up to {largest:,} in one, "
-            f"{self.milliseconds:.3g} ms, {self.strategy}>"
+            f"{self._took}, {self.strategy}>"
         )
 
     def _repr_html_(self) -> str:
@@ -81,11 +81,11 @@ class Components(Labelled):
 
         facts = {
             "components": f"{self.count:,} of {self._ids.count:,} vertices",
-            "time": f"{self.milliseconds:.3g} ms",
+            "time": self._took,
             "strategy": self.strategy,
         }
         return table("gravel.Components", facts) + bars(
-            "vertices of the largest components", [int(each) for each in self.sizes[:24]]
+            "vertices of the largest components", self.sizes[:24].tolist()
         )
 
     def _columns(self) -> dict[str, Labels]:

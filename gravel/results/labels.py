@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.errors import tell_of_memory
 from gravel.kernels.arrays import on_host
+from gravel.pipeline.core.durations import format_seconds
 
 if TYPE_CHECKING:
     import pandas
@@ -55,9 +56,11 @@ class Labels(_ToArrays):
 
     def __repr__(self) -> str:
         host = on_host(self.array[:SHOWN])
-        first = self._ids.listed(host) if self._vertices else host.tolist()
+        if self._lengths and host.dtype.kind == "f":
+            host = host.astype("float32")  # the weights are: further digits are those of their rounding
+        first = map(repr, self._ids.listed(host)) if self._vertices else map(str, host)
         more = ", ..." if len(self) > SHOWN else ""
-        return f"<gravel.Labels: {self.name} of {len(self):,} vertices: {', '.join(map(repr, first))}{more}>"
+        return f"<gravel.Labels: {self.name} of {len(self):,} vertices: {', '.join(first)}{more}>"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         found = self.to_numpy()
@@ -109,8 +112,15 @@ class Labels(_ToArrays):
 class Labelled(_ToArrays, ABC):
     """A result as columns: `vertex` and labels, or `source`, `target` and the values of pairs or edges."""
 
+    milliseconds: float
+
     def __init_subclass__(cls) -> None:
         tell_of_memory(cls)
+
+    @property
+    def _took(self) -> str:
+        """How long the result took, as it is shown."""
+        return format_seconds(self.milliseconds / 1e3)
 
     @abstractmethod
     def _columns(self) -> dict[str, Labels]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,17 +25,17 @@ def table(title: str, facts: Mapping[str, Any]) -> str:
     return f"<b>{html.escape(title)}</b><table>{rows}</table>"
 
 
-def bars(title: str, counts: Sequence[int]) -> str:
-    """Draw counts as bars, with a caption that names the largest."""
-    if not counts:
+def bars(title: str, counts: Sequence[int], names: Sequence[str] = ()) -> str:
+    """Draw counts as bars with these names, and a caption with the largest; nothing for one count alone."""
+    if len(counts) < 2:
         return ""
     shown, each = _grouped(counts)
     most = max(1, *shown)
-    step = WIDTH / len(shown)
+    step = min(WIDTH / len(shown), WIDTH / 8)
     drawn = "".join(
         f"<rect x='{place * step:.1f}' y='{HEIGHT - HEIGHT * count / most:.1f}' "
         f"width='{max(1.0, step - GAP):.1f}' height='{max(0.5, HEIGHT * count / most):.1f}' fill='#4c78a8'>"
-        f"<title>{_label(place, each)}: {count:,}</title></rect>"
+        f"<title>{names[place] if names else _label(place, each)}: {count:,}</title></rect>"
         for place, count in enumerate(shown)
     )
     caption = f"{title}; at most {max(counts):,}"
@@ -47,16 +48,29 @@ def bars(title: str, counts: Sequence[int]) -> str:
 
 
 def histogram(title: str, values: NDArray[Any]) -> str:
-    """Draw how many of some finite numbers lie in each of equal ranges, named by where they begin."""
+    """Draw how many of some finite numbers lie in each of up to 24 ranges.
+
+    Ranges are equal, or each twice as wide as the one before where most numbers are far below the largest.
+    """
     import numpy
 
-    if not len(values):
+    if not len(values) or values.min() == values.max():
         return ""
-    whole = numpy.issubdtype(values.dtype, numpy.integer) and int(values.max()) - int(values.min()) < MAX_BARS
-    ranges = numpy.arange(values.min(), values.max() + 2) if whole else min(MAX_BARS, 24)
+    low, high = values.min().item(), values.max().item()
+    whole = numpy.issubdtype(values.dtype, numpy.integer)
+    if low >= 0 and high > MAX_BARS * max(numpy.median(values), 1 if whole else 0):
+        last = int(numpy.ceil(numpy.log2(high))) + 1
+        least = values[values > 0].min()
+        first = max(last - MAX_BARS, 0 if whole else int(numpy.floor(numpy.log2(least))))
+        ranges: Any = [*([0.0] if low < 2.0**first else []), *(2.0 ** numpy.arange(first, last + 1))]
+        title += " (ranges double)"
+    elif whole and high - low < MAX_BARS:
+        ranges = numpy.arange(low, high + 2)
+    else:
+        ranges = 24
     counts, edges = numpy.histogram(values, ranges)
-    last = values.max().item()
-    return bars(f"{title}, {_text(edges[0].item())} to {_text(last)}", [int(count) for count in counts])
+    names = [f"{_text(first)} to {_text(last)}" for first, last in pairwise(edges.tolist())]
+    return bars(f"{title}, {_text(low)} to {_text(high)}", counts.tolist(), names)
 
 
 def _grouped(counts: Sequence[int]) -> tuple[list[int], int]:

@@ -223,7 +223,7 @@ def _traversal(found: Any, measured: Any, ids: Ids, take: TakeSubgraph) -> Any:
         return found
     sources = numpy.asarray(found.sources)
     names = ids.listed(sources)
-    kind = ShortestPaths if found.algorithm == "sssp" else Search
+    kind = ShortestPaths if found.algorithm == "shortest_paths" else Search
     searches = [
         kind(
             ids,

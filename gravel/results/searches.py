@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gravel.errors import checked_number
 from gravel.kernels.arrays import array_module, on_host
 from gravel.results.labels import Labelled, Labels, columns_of_pairs
 
@@ -76,8 +77,7 @@ class FromOneSource(Labelled):
         return self._ids.listed(numpy.array(path[::-1], numpy.int64))
 
     def _within(self, limit: float, what: str) -> Any:
-        if not limit >= 0:
-            raise ValueError(f"{what} is {limit!r}; it must be 0 or more")
+        limit = checked_number(what, limit, whole=what == "hops")
         if self._take is None:
             raise ValueError("this result was copied without its graph: use graph.subgraph(ids)")
         distance = self.distance.array
@@ -180,7 +180,7 @@ class Search(FromOneSource):
     def __repr__(self) -> str:
         return (
             f"<gravel.Search from {self.source!r}: {self.reached:,} of {self._ids.count:,} vertices in "
-            f"{self.milliseconds:.3g} ms, {self.strategy}>"
+            f"{self._took}, {self.strategy}>"
         )
 
     def _repr_html_(self) -> str:
@@ -189,7 +189,7 @@ class Search(FromOneSource):
         facts = {
             "source": repr(self.source),
             "reached": f"{self.reached:,} of {self._ids.count:,} vertices",
-            "time": f"{self.milliseconds:.3g} ms",
+            "time": self._took,
             "strategy": f"{self.strategy}: {self.reason}",
         }
         picture = (
@@ -234,8 +234,7 @@ class ShortestPaths(FromOneSource):
 
     def __repr__(self) -> str:
         reached = f"{self.reached:,} of {self._ids.count:,} vertices"
-        took = f"{self.milliseconds:.3g} ms, {self.strategy}"
-        return f"<gravel.ShortestPaths from {self.source!r}: {reached} in {took}>"
+        return f"<gravel.ShortestPaths from {self.source!r}: {reached} in {self._took}, {self.strategy}>"
 
     def _repr_html_(self) -> str:
         from gravel.results.picture import histogram, table
@@ -246,7 +245,7 @@ class ShortestPaths(FromOneSource):
             "source": repr(self.source),
             "reached": f"{self.reached:,} of {self._ids.count:,} vertices",
             "farthest": found.max().item(),
-            "time": f"{self.milliseconds:.3g} ms",
+            "time": self._took,
             "strategy": self.strategy,
         }
         return table("gravel.ShortestPaths", facts) + histogram("vertices by distance", found)
@@ -284,7 +283,7 @@ class Paths(Labelled):
 
     def __repr__(self) -> str:
         pairs = f"{len(self):,} pair{'' if len(self) == 1 else 's'}"
-        return f"<gravel.Paths: {pairs} in {self.milliseconds:.3g} ms>"
+        return f"<gravel.Paths: {pairs} in {self._took}>"
 
     def _repr_html_(self) -> str:
         from gravel.results.picture import histogram, table
@@ -293,7 +292,7 @@ class Paths(Labelled):
         facts = {
             "pairs": len(self),
             "with a path": len(lengths),
-            "time": f"{self.milliseconds:.3g} ms",
+            "time": self._took,
         }
         return table("gravel.Paths", facts) + histogram("pairs by length", lengths)
 

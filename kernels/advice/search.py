@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.advice.buffers import growth
 from gravel.kernels.advice.sample import Rows
 from gravel.kernels.bfs.shape import Growth
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 
 MOST_ARCS = 1 << 22
@@ -41,8 +43,9 @@ def grow(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, most_arcs:
     if n == 0 or int(row_offsets[-1]) == 0:
         return Growth((), (), complete=True)
     levels = numpy.zeros((2, MOST_LEVELS), numpy.int64)
-    queue = numpy.empty(min(n, most_arcs + int(numpy.diff(row_offsets).max()) + 1), numpy.int64)
-    start, seen = int(numpy.diff(row_offsets).argmax()), numpy.zeros(n, numpy.uint8)
+    lengths = numpy.diff(row_offsets)
+    start = int(lengths.argmax())
+    queue, seen = make(growth(n, min(n, most_arcs + int(lengths[start]) + 1)), numpy).values()
     count, complete = _grow(Rows(row_offsets, columns), start, most_arcs, queue, seen, levels)
     return Growth(tuple(levels[0, :count].tolist()), tuple(levels[1, :count].tolist()), bool(complete))
 

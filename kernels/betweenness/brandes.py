@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.atomics import atomic_load
 from gravel.kernels.betweenness.buffers import workspace
 from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
@@ -41,25 +42,34 @@ class Workspace:
 
 @serial
 def search_each(
-    graph: Any, sources: NDArray[Any], of_arcs: bool, endpoints: bool, own: Any, sums: NDArray[Any]
+    graph: Any,
+    sources: NDArray[Any],
+    of_arcs: bool,
+    endpoints: bool,
+    own: Any,
+    sums: NDArray[Any],
+    stop: NDArray[Any],
 ) -> int:
     """Add the shares of each source to `sums`, of the vertices or of the arcs.
 
     `graph` has the rows of successors and those of predecessors, `own` is `Workspace.search`. Returns -1, or
-    the first source whose number of paths no float64 holds; later ones are not searched.
+    the first source whose number of paths no float64 holds; later ones are not searched. It ends early, and
+    leaves its arrays as they are, where `stop` becomes 1.
     """
     level, paths, share, queue, _ = own
     overflowed = -1
     for i in range(len(sources)):
         if overflowed < 0:
             source = int(sources[i])
-            tail, depth = _forward(graph, source, own)
-            if not _all_finite(paths, queue, tail):
+            tail, depth = _forward(graph, source, own, stop)
+            if atomic_load(stop, 0) != 0:
+                break
+            if not all_finite(paths, queue, tail):
                 overflowed = source
             else:
                 if endpoints:
                     sums[source] += tail - 1
-                _backward(graph, tail, depth, of_arcs, endpoints, own, sums)
+                _backward(graph, tail, depth, of_arcs, endpoints, own, sums, stop)
             for k in range(tail):
                 v = numpy.int64(queue[k])
                 level[v] = -1
@@ -69,7 +79,7 @@ def search_each(
 
 
 @serial
-def _forward(graph: Any, source: int, own: Any) -> tuple[int, int]:
+def _forward(graph: Any, source: int, own: Any, stop: NDArray[Any]) -> tuple[int, int]:
     """Count the paths to each vertex. Returns the vertices that are reached, and the largest distance."""
     row_offsets, column_indices, back_offsets, back_indices = graph
     level, paths, _, queue, level_arcs = own
@@ -111,7 +121,7 @@ def _forward(graph: Any, source: int, own: Any) -> tuple[int, int]:
                         tail += 1
                     if level[v] == depth + 1:
                         paths[v] += own
-        if tail == end:
+        if tail == end or atomic_load(stop, 0) != 0:
             return tail, depth
         out, into = 0, 0
         for i in range(end, tail):
@@ -124,7 +134,8 @@ def _forward(graph: Any, source: int, own: Any) -> tuple[int, int]:
 
 
 @serial
-def _all_finite(paths: NDArray[Any], queue: NDArray[Any], tail: int) -> bool:
+def all_finite(paths: NDArray[Any], queue: NDArray[Any], tail: int) -> bool:
+    """Whether the paths to the first `tail` vertices of a queue are numbers that float64 holds."""
     finite = True
     for i in range(tail):
         finite &= numpy.isfinite(paths[numpy.int64(queue[i])])
@@ -133,13 +144,22 @@ def _all_finite(paths: NDArray[Any], queue: NDArray[Any], tail: int) -> bool:
 
 @serial
 def _backward(
-    graph: Any, tail: int, depth: int, of_arcs: bool, endpoints: bool, own: Any, sums: NDArray[Any]
+    graph: Any,
+    tail: int,
+    depth: int,
+    of_arcs: bool,
+    endpoints: bool,
+    own: Any,
+    sums: NDArray[Any],
+    stop: NDArray[Any],
 ) -> None:
     """Add what the paths to farther vertices leave at each vertex or arc; `share` becomes c."""
     row_offsets, column_indices, back_offsets, back_indices = graph
     level, paths, share, queue, level_arcs = own
     below_begin, below_end = tail, tail
     for d in range(depth, -1, -1):
+        if atomic_load(stop, 0) != 0:
+            break
         begin, end = below_begin, below_begin
         while begin > 0 and level[numpy.int64(queue[begin - 1])] == d:
             begin -= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gravel.kernels.buffers import Table, table, total
 from gravel.kernels.distances.buffers import pieces_of_rows
+from gravel.kernels.ordered import buffers as ordered
 
 LANES = 32
 """Sources that one word of a row serves on a GPU: a lane of a warp each."""
@@ -22,6 +23,13 @@ def workspace(vertices: int, item: int, sums: int) -> Table:
     """What a thread takes for a search of its own, and for its sums; `item` are bytes of a vertex."""
     level, part, queue = ("i4", vertices, -1), ("f8", vertices, 0), (f"u{item}", vertices)
     return table("host", level=level, paths=part, share=part, queue=queue, sums=("f8", sums, 0))
+
+
+def weighted_workspace(vertices: int, item: int, sums: int, *, is_float: bool) -> Table:
+    """The same for searches by weights; distances are float64 where weights `is_float`, else int64."""
+    searched = ordered.workspace(vertices, item, "f8" if is_float else "i8")
+    part = ("f8", vertices, 0)
+    return searched + table("host", paths=part, share=part, sums=("f8", sums, 0))
 
 
 def one_by_one(vertices: int, item: int, blocks: int) -> Table:

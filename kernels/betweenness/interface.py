@@ -38,6 +38,8 @@ class Wanted:
     sources : how many will be searched from in all, 1 or more.
     of_arcs : sum by arc of `forward`, and not by vertex.
     endpoints : count a path at its ends, too; for vertices alone.
+    weights : the lengths of arcs (arcs,), not negative; by default each is 1 long. On the CPU alone, where
+        rows of predecessors are not read then.
 
     """
 
@@ -46,6 +48,7 @@ class Wanted:
     sources: int
     of_arcs: bool = False
     endpoints: bool = False
+    weights: NDArray[Any] | None = None
 
     @property
     def vertices(self) -> int:

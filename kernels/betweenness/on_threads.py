@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.betweenness.brandes import Workspace, search_each
-from gravel.kernels.betweenness.buffers import workspace
+from gravel.kernels.betweenness.buffers import weighted_workspace, workspace
 from gravel.kernels.betweenness.interface import Sums, TooManyPaths, Wanted
+from gravel.kernels.betweenness.weighted import WeightedWorkspace, search_each_by_weight
 from gravel.kernels.buffers import exact
 from gravel.kernels.distances.interface import refuse_width
+from gravel.kernels.interruptible import Threads
 from gravel.kernels.threads import thread_count
 
 MAX_SHARED = 32
@@ -49,8 +50,12 @@ class OnThreads:
 
     def __init__(self, wanted: Wanted, memory: int) -> None:
         forward, sources, n, size = wanted.forward, wanted.sources, wanted.vertices, wanted.size
-        itemsize = forward[1].itemsize
-        each = exact(workspace(n, itemsize, size))
+        dtype, weights = forward[1].dtype, wanted.weights
+        if weights is None:
+            each = exact(workspace(n, dtype.itemsize, size))
+        else:
+            is_float = weights.dtype.kind == "f"
+            each = exact(weighted_workspace(n, dtype.itemsize, size, is_float=is_float))
         refuse_width(each + 8 * size, memory, 1)
         self.part = max(1, min(MAX_SHARED, sources // SHARES))
         parts = -(-sources // self.part)
@@ -59,11 +64,15 @@ class OnThreads:
         rounds = max(1, min(ROUNDS, RUN_ARCS // (self.part * max(1, len(forward[1])))))
         self.batch = self.threads * self.part * rounds
         self.form = f"parts of {self.part}"
-        self._rows = (*forward, *wanted.backward)
+        self._rows = (*forward, *wanted.backward) if weights is None else (*forward, weights)
+        self._search_each: Any = search_each if weights is None else search_each_by_weight
         self._options = wanted.of_arcs, wanted.endpoints
-        self._spaces = [Workspace(n, size, forward[1].dtype) for _ in range(self.threads)]
+        self._spaces: list[Any] = [
+            Workspace(n, size, dtype) if weights is None else WeightedWorkspace(n, size, dtype, weights.dtype)
+            for _ in range(self.threads)
+        ]
         self._sums = numpy.zeros(size, numpy.float64)
-        self._pool = ThreadPoolExecutor(self.threads) if self.threads > 1 else None
+        self._threads = Threads(self.threads)
 
     def run(self, sources: NDArray[numpy.int64]) -> None:
         """Add the shares of up to `batch` sources; raises `TooManyPaths`."""
@@ -78,9 +87,7 @@ class OnThreads:
             spaces = self._spaces[: len(some)]
             for space in spaces:
                 space.sums[:] = 0
-            each = map if self._pool is None else self._pool.map
-            found = list(each(self._search, some, spaces))
-            for source in found:
+            for source in self._threads.map(self._search, some, spaces):
                 if source >= 0:
                     raise TooManyPaths(source)
             for space in spaces:
@@ -94,5 +101,6 @@ class OnThreads:
         """Go on from these sums."""
         self._sums[:] = sums
 
-    def _search(self, sources: NDArray[Any], space: Workspace) -> int:
-        return int(search_each(self._rows, sources, *self._options, space.search, space.sums))
+    def _search(self, sources: NDArray[Any], space: Any) -> int:
+        arguments = (*self._options, space.search, space.sums, self._threads.stop)
+        return int(self._search_each(self._rows, sources, *arguments))

@@ -51,6 +51,7 @@ def betweenness(
     progress: Progress | None = None,
     of_arcs: bool = False,
     endpoints: bool = False,
+    weights: NDArray[Any] | None = None,
     **options: Any,
 ) -> NDArray[numpy.float64]:
     """Sum over the shortest paths from all sources, by default from every vertex.
@@ -66,7 +67,7 @@ def betweenness(
     if not len(starts):
         return numpy.zeros(len(forward[1]) if of_arcs else n, numpy.float64)
     starts = arranged(forward, backward, starts)
-    sums = prepare(Wanted(forward, backward, len(starts), of_arcs, endpoints), **options)
+    sums = prepare(Wanted(forward, backward, len(starts), of_arcs, endpoints, weights), **options)
     for first in range(0, len(starts), sums.batch):
         last = min(first + sums.batch, len(starts))
         sums.run(starts[first:last])
@@ -83,6 +84,31 @@ def arranged(forward: Rows, backward: Rows, sources: NDArray[numpy.int64]) -> ND
         return sources
     order = in_step(*forward, sources)
     return sources if order is None else sources[order]
+
+
+def sampling_error(
+    values: NDArray[numpy.float64], factor: float, most: int, sources: int, candidates: int
+) -> NDArray[numpy.float64]:
+    """Bound the standard errors of values that a sample of sources estimates, where sums times `factor` are.
+
+    The share of a source is between 0 and `most`, the paths that may go through a vertex or an edge. Then the
+    variance of shares whose mean is a part p of `most` is p (1 - p) `most`^2 or less (Bhatia and Davis, A
+    Better Bound on the Variance, American Mathematical Monthly 107(4), 2000). Returns the largest standard
+    error that the sample allows, with the correction for one without replacement from all `candidates`: 0
+    where all were searched from, inf for one of several. What no source found has the error 0.
+    """
+    if sources >= candidates or most < 1:
+        return numpy.zeros(len(values))
+    whole = factor * sources * most
+    found = numpy.clip(values / whole, 0.0, 1.0)
+    if sources < 2:
+        found[found > 0] = numpy.inf
+        return found
+    found *= 1 - found
+    found *= (1 - sources / candidates) / (sources - 1)
+    numpy.sqrt(found, out=found)
+    found *= whole
+    return found
 
 
 def scale(

@@ -1,7 +1,7 @@
 """Sorted rows on the GPU; the kernels are `build.cu`, the sort is CuPy's.
 
-Beside the edges a build holds two 64-bit words per arc while it sorts, then one word and a column per arc:
-16 bytes per arc at its height (arcs counted before duplicates are removed) and 8 bytes per row.
+Beside the edges a build holds two 64-bit words per arc while it sorts, then one word and a column per arc
+(`buffers.py`; arcs are counted before duplicates are removed).
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.csr import Choice, Rows
+from gravel.kernels.buffers import make
+from gravel.kernels.csr import Choice, Rows, buffers
 from gravel.kernels.cuda import blocks_for, load, run_over, vertex_macro
 
 SOURCE = "kernels/csr/build.cu"
@@ -40,7 +41,7 @@ def build(source: Any, target: Any, vertex_count: int, chosen: Choice, *, block:
     )
     _refuse_strangers(total, source, target, vertex_count)
     arcs = int(total[0])
-    keys = cupy.empty(arcs, cupy.uint64)
+    keys = buffers.keys(arcs).make(cupy)
     tail = cupy.zeros(1, cupy.uint64)
     module.get_function("pack_arcs")(
         *grid, (source, target, edges, *span, choice, numpy.uint32(bits), tail, keys)
@@ -72,16 +73,14 @@ def sorted_rows(
     module = load(SOURCE, VERTEX=vertex_macro(dtype))
     keys.sort()
     arcs = len(keys)
-    row_offsets = cupy.zeros(rows + 1, cupy.int64)
+    row_offsets, before, kept = make(buffers.unpacked(rows, arcs, block * ROUNDS), cupy).values()
     loops = cupy.zeros(1, cupy.uint64)
-    tiles = -(-arcs // (block * ROUNDS))
-    before = cupy.zeros(tiles + 1, cupy.int64)
+    tiles = len(kept)
     duplicates = numpy.uint32(keep_duplicates)
     if arcs:
-        kept = cupy.empty(tiles, cupy.int64)
         module.get_function("count_kept")((tiles,), (block,), (keys, numpy.uint64(arcs), duplicates, kept))
         cupy.cumsum(kept, out=before[1:])
-    columns = cupy.empty(int(before[-1]), dtype)
+    columns = buffers.columns(int(before[-1]), numpy.dtype(dtype).str[1:]).make(cupy)
     if arcs:
         module.get_function("unpack_arcs")(
             (tiles,),

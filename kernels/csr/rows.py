@@ -1,9 +1,8 @@
 """Sorted rows on the CPU: count, scatter by row, then sort and compact each row where it lies.
 
-A counting sort by row, whose memory is the columns alone: beside the edges it holds
-`itemsize * arcs + 8 * (rows + 2)` bytes (arcs before duplicates are removed), and 0.3 MB per thread while
-rows are sorted. Edges may come in parts, so that not even they need be in memory: first all parts through
-`degrees`, then the same parts through `RowBuilder.add`.
+A counting sort by row, whose memory is offsets and columns alone beside the edges (arcs before duplicates
+are removed), and 0.3 MB per thread while rows are sorted. Edges may come in parts, so that not even they need
+be in memory: first all parts through `degrees`, then the same parts through `RowBuilder.add`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.csr import Choice, Rows
+from gravel.kernels.csr import Choice, Rows, buffers
 from gravel.kernels.csr.sort import LONG_ROW, long_rows, sort_rows
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
@@ -51,7 +50,7 @@ class RowBuilder:
         numpy.cumsum(offsets, out=offsets)
         # offsets[r + 1] is now the start of row r and serves as its cursor: it ends as the row's end.
         self._offsets = offsets
-        self._columns = numpy.empty(int(offsets[-1]), dtype)
+        self._columns = buffers.columns(int(offsets[-1]), numpy.dtype(dtype).str[1:]).make(numpy)
 
     def add(self, source: NDArray[Any], target: NDArray[Any]) -> None:
         """Put the arcs of these edges into their rows; edges that `degrees` has not seen corrupt memory."""
@@ -94,7 +93,7 @@ class RowBuilder:
 
 def build(source: NDArray[Any], target: NDArray[Any], vertex_count: int, chosen: Choice) -> Rows:
     """Build rows from edges in memory; see `gravel.kernels.csr.build`."""
-    offsets = numpy.zeros(chosen.last_vertex - chosen.first_vertex + 2, numpy.int64)
+    offsets = buffers.ends(chosen.last_vertex - chosen.first_vertex).make(numpy)
     _count_into(offsets[2:], source, target, vertex_count, chosen)
     builder = RowBuilder(
         offsets,

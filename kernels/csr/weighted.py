@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.csr import degrees
+from gravel.kernels.csr import buffers, degrees
 from gravel.kernels.csr.rows import arc_ends
 from gravel.kernels.csr.sort import LONG_ROW, long_rows, sort_piece
 from gravel.kernels.jit import serial
@@ -58,9 +58,11 @@ def build_weighted(
         raise ValueError(f"there are {len(weights)} weights and {len(source)} edges")
     edges = (source, target, weights.view(numpy.uint32))
     offsets, keys = _sorted_keys(edges, vertex_count, direction, keep_loops)
-    columns = (keys >> numpy.uint64(32)).astype(numpy.uint32)
-    values = keys.astype(numpy.uint32).view(weights.dtype)
+    columns, values = (each.make(numpy) for each in buffers.split(len(keys)))
+    numpy.right_shift(keys, numpy.uint64(32), out=columns, casting="unsafe")
+    numpy.copyto(values, keys, casting="unsafe")
     del keys
+    values = values.view(weights.dtype)
     if duplicates == "keep":
         return WeightedRows(offsets, columns, values, _loops(offsets, columns))
     wide = numpy.float64 if weights.dtype == numpy.float32 else numpy.int64
@@ -82,10 +84,10 @@ def build_weighted(
 def _sorted_keys(
     edges: tuple[NDArray[Any], ...], vertex_count: int, direction: str, keep_loops: bool
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint64]]:
-    offsets = numpy.zeros(vertex_count + 2, numpy.int64)
+    offsets = buffers.ends(vertex_count).make(numpy)
     degrees(edges[0], edges[1], vertex_count, direction=direction, keep_loops=keep_loops, out=offsets[2:])
     numpy.cumsum(offsets, out=offsets)
-    keys = numpy.empty(int(offsets[-1]), numpy.uint64)
+    keys = buffers.keys(int(offsets[-1])).make(numpy)
     _scatter(*edges, offsets[1:], keys, *arc_ends(direction), keep_loops)
     offsets = offsets[:-1]
     for row in long_rows(offsets, LONG_ROW):

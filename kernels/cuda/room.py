@@ -7,15 +7,10 @@ USABLE = 0.95
 
 CONTEXT_BYTES = 768 << 20
 """What a process takes of a device beside arrays: CUDA's context, modules that are compiled and loaded, and
-what libraries keep for themselves (`tests/benchmarks/crowded.py` measures it)."""
+what libraries keep for themselves, as measured on an H200."""
 
 MODULE_BYTES = 256 << 20
 """The same where the context is there already."""
-
-SORT_BYTES_PER_KEY = 9
-"""What CuPy's sort takes beside 64-bit keys: a copy of each, and counters of CUB's radix sort, 256 words of
-32 bits for a tile. On an H100 a tile has 5,760 keys, and the counters take 0.18 bytes of a key."""
-
 
 HOST_LIBRARIES = ("numpy", "pyarrow")
 

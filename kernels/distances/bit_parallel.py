@@ -12,9 +12,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.atomics import atomic_load
 from gravel.kernels.bits import set_bits
 from gravel.kernels.buffers import make
 from gravel.kernels.distances.buffers import WORD, workspace
+from gravel.kernels.interruptible import LOOK
 from gravel.kernels.jit import serial
 
 PLANES = 8
@@ -66,10 +68,12 @@ def search_together(
     vertex_reached: NDArray[Any],
     vertex_total: NDArray[Any],
     vertex_largest: NDArray[Any],
+    stop: NDArray[Any],
 ) -> int:
     """Search from all sources along the arcs, and add to the results; returns the levels that were expanded.
 
-    `counts` (sources, levels) and the three of the vertices may be of length 0 and are then left alone.
+    `counts` (sources, levels) and the three of the vertices may be of length 0 and are then left alone. It
+    ends early where `stop` becomes 1.
     """
     n = len(row_offsets) - 1
     arcs = row_offsets[n]
@@ -111,7 +115,7 @@ def search_together(
             _count_per_vertex(
                 queue, tail, words, frontier, level, vertex_reached, vertex_total, vertex_largest
             )
-        if level >= max_depth:
+        if level >= max_depth or atomic_load(stop, 0) != 0:
             return level
         ahead = 0
         for i in range(tail):
@@ -130,6 +134,7 @@ def search_together(
                 marked,
                 complete,
                 spare,
+                stop,
             )
             _clear_marks(queue, tail, marked)
             for i in range(found):
@@ -148,6 +153,7 @@ def search_together(
                 queue,
                 tail,
                 spare,
+                stop,
             )
         for i in range(tail):
             v = numpy.int64(queue[i])
@@ -171,10 +177,13 @@ def _push(
     queue: NDArray[Any],
     tail: int,
     spare: NDArray[Any],
+    stop: NDArray[Any],
 ) -> int:
     """Give the bits of the frontier to its neighbours, and list those that got new ones."""
     found = 0
     for i in range(tail):
+        if i % LOOK == 0 and atomic_load(stop, 0) != 0:
+            break
         u = numpy.int64(queue[i]) * words
         for k in range(row_offsets[queue[i]], row_offsets[numpy.int64(queue[i]) + 1]):
             v = numpy.int64(column_indices[k])
@@ -206,6 +215,7 @@ def _pull(
     marked: NDArray[Any],
     complete: NDArray[Any],
     spare: NDArray[Any],
+    stop: NDArray[Any],
 ) -> int:
     """Let every vertex that lacks a bit take what its neighbours have; a row ends when nothing is lacking.
 
@@ -214,6 +224,8 @@ def _pull(
     """
     found = 0
     for v in range(len(row_offsets) - 1):
+        if v % LOOK == 0 and atomic_load(stop, 0) != 0:
+            break
         if complete[v] or row_offsets[v] == row_offsets[v + 1]:
             continue
         at = v * words

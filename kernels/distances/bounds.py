@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
+from gravel.kernels.distances.buffers import bounds_kept
+
 GOALS = ("all", "diameter", "periphery", "radius", "center")
 
 NEAR = ("radius", "center")
@@ -31,8 +34,7 @@ class Bounds:
         # Vertices whose bounds leave something open; of these the undecided ones may end a longer path.
         self._bounded = self.undecided = xp.arange(len(degree), dtype=numpy.int64)
         if known is None:
-            self.lower = xp.zeros(len(degree), numpy.int64)
-            self.upper = xp.full(len(degree), NEVER, numpy.int64)
+            self.lower, self.upper = make(bounds_kept(len(degree), NEVER), xp).values()
             self.upper[degree == 0] = 0
         else:
             self.lower, self.upper = (xp.array(each, numpy.int64) for each in known)

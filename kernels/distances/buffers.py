@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gravel.kernels.buffers import Table, exact, table
+from gravel.kernels.ordered import buffers as ordered
 
 WORD = 64
 """Bits of a word on the CPU: sources that one column of words serves."""
@@ -32,6 +33,36 @@ def workspace(vertices: int, words: int, item: int) -> Table:
 def own_search(vertices: int, item: int) -> Table:
     """What a thread takes for a search of its own."""
     return table("host", visited=("u1", vertices, 0), queue=(f"u{item}", vertices))
+
+
+def own_weighted_search(vertices: int, item: int, *, is_float: bool) -> Table:
+    """The same by weights; distances are float64 where weights `is_float`, else int64."""
+    return ordered.workspace(vertices, item, "f8" if is_float else "i8")
+
+
+def sums_of_vertices(vertices: int, dtype: str = "i8") -> Table:
+    """What is added up for each vertex over all sources; `dtype` is that of distances."""
+    total, largest = (dtype, vertices, 0), (dtype, vertices, -1)
+    return table("host", reached=("i8", vertices, 0), total=total, largest=largest)
+
+
+def sums_of_sources(sources: int, dtype: str = "i8") -> Table:
+    """What is found of each source; `dtype` is that of distances."""
+    length, reciprocal = (dtype, sources, 0), ("f8", sources, 0)
+    return table("host", reached=("i8", sources, 0), total=length, reciprocal=reciprocal, eccentricity=length)
+
+
+def bounds_kept(vertices: int, most: int) -> Table:
+    """Bounds of eccentricities from below and from above, which begin with `most`."""
+    return table(lower=("i8", vertices, 0), upper=("i8", vertices, most))
+
+
+def bounds(vertices: int) -> Table:
+    """What they take at most while one search is taken in, with its distances."""
+    number = ("i8", vertices)
+    names = ("degree", "undecided", "distance", "least", "larger", "new_lower", "new_upper", "low", "high")
+    search = table(**dict.fromkeys(names, number), found=("i4", vertices), reached=("u1", (4, vertices)))
+    return (*bounds_kept(vertices, 0), *search)
 
 
 def widest(

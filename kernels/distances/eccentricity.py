@@ -85,6 +85,7 @@ def diameter_of_rows(
     rows: EncodedRows,
     *,
     memory: int | None = None,
+    progress: many.Progress | None = None,
     split: bool = False,
     searches: dict[str, Any] | None = None,
 ) -> int:
@@ -95,7 +96,8 @@ def diameter_of_rows(
     """
     if not rows.vertex_count:
         return 0
-    found = _bounded(rows, "diameter", in_parts=True, memory=memory, split=split, searches=searches)
+    options: dict[str, Any] = {"memory": memory, "split": split, "searches": searches, "progress": progress}
+    found = _bounded(rows, "diameter", in_parts=True, **options)
     assert found is not None
     return found[1]
 

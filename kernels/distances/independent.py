@@ -10,6 +10,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.atomics import atomic_load
 from gravel.kernels.buffers import make
 from gravel.kernels.distances.buffers import own_search
 from gravel.kernels.jit import serial
@@ -38,11 +39,12 @@ def search_each(
     vertex_reached: NDArray[Any],
     vertex_total: NDArray[Any],
     vertex_largest: NDArray[Any],
+    stop: NDArray[Any],
 ) -> None:
     """Search from each source along the arcs, and add to the results.
 
     `visited` is zero before and after. `counts` (sources, levels) and the three of the vertices may be of
-    length 0 and are then left alone.
+    length 0 and are then left alone. It ends early where `stop` becomes 1.
     """
     for i in range(len(sources)):
         queue[0] = sources[i]
@@ -63,7 +65,7 @@ def search_each(
                     vertex_reached[v] += 1
                     vertex_total[v] += level
                     vertex_largest[v] = max(vertex_largest[v], level)
-            if level >= max_depth:
+            if level >= max_depth or atomic_load(stop, 0) != 0:
                 break
             for at in range(head, end):
                 u = numpy.int64(queue[at])

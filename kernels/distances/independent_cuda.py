@@ -110,6 +110,10 @@ class Independent:
         """Return the sums of each vertex over all runs."""
         return self._outputs.vertices()
 
+    def forget_vertices(self) -> None:
+        """Make the sums of vertices what they are before any run."""
+        self._outputs.forget_vertices()
+
 
 def shared_plan(bits: int, item: int) -> tuple[int, int, int, bool]:
     """Choose a block's shared memory, its threads, the room of a frontier, and whether the bits are there.

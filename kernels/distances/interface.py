@@ -33,6 +33,10 @@ class Searches(Protocol):
         """Return the sums of each vertex over all runs, if they were asked for."""
         ...
 
+    def forget_vertices(self) -> None:
+        """Make the sums of vertices what they are before any run."""
+        ...
+
 
 def is_deep(levels: int, reached: int, vertices: int) -> bool:
     """Judge a search of at most `DEEP` + 1 levels from the vertex of most arcs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
@@ -14,6 +13,7 @@ from gravel.kernels.distances import independent as one_by_one
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.buffers import WORD, own_search, widest
 from gravel.kernels.distances.interface import DEEP, Searches, is_deep, refuse_width
+from gravel.kernels.interruptible import Threads
 from gravel.kernels.threads import thread_count
 
 FEW = 4
@@ -72,22 +72,20 @@ class _OnThreads:
             found.add(each)
         return found
 
+    def forget_vertices(self) -> None:
+        """Make the sums of vertices what they are before any run."""
+        for each in self._sums:
+            each.forget()
+
     def _open(self, threads: int) -> None:
         """Make the sums of each thread; the thread itself begins with the first run."""
         self._sums = [VertexAggregates.empty(self._count if self._vertices else 0) for _ in range(threads)]
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._threads = Threads(threads)
 
-    def _each(self, work: Any, parts: list[Any]) -> None:
-        if self._pool is None or len(parts) == 1:
-            for part in parts:
-                work(part)
-        else:
-            list(self._pool.map(work, parts))
-
-    def _outputs(self, into: Aggregates, thread: int) -> tuple[NDArray[Any], ...]:
+    def _results(self, into: Aggregates, thread: int) -> tuple[NDArray[Any], ...]:
         counts = numpy.empty((0, 0), numpy.int64) if into.counts is None else into.counts
         sums = self._sums[thread]
-        own = (sums.reached, sums.total, sums.largest)
+        own = (sums.reached, sums.total, sums.largest, self._threads.stop)
         return (into.reached, into.total, into.reciprocal, into.eccentricity, counts, *own)
 
 
@@ -138,10 +136,10 @@ class BitParallel(_OnThreads):
                 space.planes,
                 space.row,
                 space.tally,
-                *self._outputs(into.part(first, last), thread),
+                *self._results(into.part(first, last), thread),
             )
 
-        self._each(search, list(range(-(-len(sources) // part))))
+        self._threads.map(search, range(-(-len(sources) // part)))
 
 
 class Independent(_OnThreads):
@@ -184,11 +182,11 @@ class Independent(_OnThreads):
                 sources[first:last],
                 space.visited,
                 space.queue,
-                *self._outputs(into.part(first, last), thread),
+                *self._results(into.part(first, last), thread),
             )
             left.append(thread)
 
-        self._each(search, list(range(0, len(sources), CHUNK)))
+        self._threads.map(search, range(0, len(sources), CHUNK))
 
 
 def _deep(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> bool:
@@ -210,5 +208,6 @@ def _deep(row_offsets: NDArray[Any], column_indices: NDArray[Any]) -> bool:
         NONE,
         NONE,
         NONE,
+        numpy.zeros(1, numpy.int32),
     )
     return is_deep(int(found.eccentricity[0]), int(found.reached[0]), n)

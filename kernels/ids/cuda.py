@@ -11,16 +11,11 @@ import numpy
 
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.ids.buffers import GROUP_BITS, bitmap
 
 SOURCE = "kernels/ids/bitmap.cu"
-GROUP_BITS = 256  # ids that share one count, as in bitmap.cu
 BITS = (1 << 32) - GROUP_BITS
 """Ids that a bitmap covers at most: ranks in it are counted in 32 bits."""
-
-
-def bitmap_bytes(span: int) -> int:
-    """Bytes of a bitmap over so many ids, its counts included, while they are summed."""
-    return span // 8 + 3 * 4 * (span // GROUP_BITS + 1)
 
 
 def _vertices(ids: Any, dtype: Any) -> Any:
@@ -45,7 +40,8 @@ class Bitmap:
 
         self._base = least // 32 * 32
         self._groups = (most - self._base) // GROUP_BITS + 1
-        self._words = cupy.zeros(self._groups * (GROUP_BITS // 32), numpy.uint32)
+        words, *self._of_groups = bitmap(most - self._base)
+        self._words = words.make(cupy)
         self._before: Any = None
         self.count = 0
 
@@ -57,9 +53,8 @@ class Bitmap:
         """Count the ids; none may be added after this."""
         import cupy
 
-        counts = cupy.empty(self._groups, numpy.uint32)
+        self._before, counts = (each.make(cupy) for each in self._of_groups[:2])
         _kernels().run("count_groups", self._groups, self._words, self._groups, counts)
-        self._before = cupy.zeros(self._groups + 1, numpy.uint32)
         cupy.cumsum(counts, dtype=numpy.uint32, out=self._before[1:])
         self.count = int(self._before[-1:].get()[0])
 

@@ -12,7 +12,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.ids.buffers import numbers_of_texts
 
 SOURCE = "kernels/ids/text.cu"
 MAX_ROWS = (1 << 32) - 2
@@ -20,16 +22,6 @@ MAX_ROWS = (1 << 32) - 2
 
 Part = tuple[NDArray[Any], NDArray[Any]]
 """Bytes, uint8, and int64 offsets of texts, one more than there are texts; the first need not be 0."""
-
-
-def slots_for(rows: int) -> int:
-    """Count the slots of a table, at least two for each text."""
-    return 1 << max(10, (2 * rows).bit_length())
-
-
-def device_bytes(rows: int, size: int) -> int:
-    """Bound the device memory that texts of so many bytes take, their vertices included."""
-    return size + (8 + 3 * 4) * (rows + 1) + 8 * slots_for(rows) + (8 + 4 + 4) * rows + size
 
 
 class TextTable:
@@ -48,9 +40,8 @@ class TextTable:
         self._run = Kernels(SOURCE).run
         self._rows = rows
         text, offsets = self._uploaded(parts, rows)
-        self._first_equal, self._numbers = (cupy.empty(rows, numpy.uint32) for _ in range(2))
-        listed = cupy.empty(rows, numpy.uint32)
-        slots, count = cupy.zeros(slots_for(rows), numpy.uint64), cupy.zeros(1, numpy.uint64)
+        self._first_equal, self._numbers, listed, slots = make(numbers_of_texts(rows), cupy).values()
+        count = cupy.zeros(1, numpy.uint64)
         # Whoever writes a file cannot know which texts collide.
         start = secrets.randbits(63) if seed is None else seed
         table = slots, len(slots) - 1, self._first_equal, self._numbers, listed, count

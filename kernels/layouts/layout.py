@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from gravel.kernels.arrays import array_module, backend_of
+from gravel.kernels.buffers import Table, table
 
 Kernel = tuple[str, Mapping[str, str]]
 """A kernel file and its macros."""
@@ -123,21 +124,33 @@ def packed_bytes(arcs: int, bits: int) -> int:
     return arcs * (bits + 2) // 8
 
 
+HOST_ROWS = {"offsets": "i8", "sizes": "i8", "byte_offsets": "i8", "appended": "i8"}
+"""Arrays with an element for each row that is encoded on the host: offsets from 0 on and in bytes, sizes, and
+offsets as they are appended."""
+
+DEVICE_ROWS = {"stored": "i8", "offsets": "i8", "lengths": "i8", "byte_offsets": "i8", "long": "u4"}
+"""The same on a device: offsets as they are stored and from 0 on, lengths, offsets in bytes, long rows."""
+
+
 @dataclass(frozen=True)
 class EncodingMemory:
-    """Bytes that encoding takes."""
+    """What encoding takes; `host` and `device` name arrays by row, with their types."""
 
     compiled: int = 78 << 20
     """What Numba takes to compile the encoder, and to be there at all."""
-    host_row: int = 36
-    """Of each row of a range: its offsets from 0 on and in bytes, and what an encoder counts and begins a row
-    with."""
-    device_row: int = 60
-    """Of each row on the device: where it begins in arcs and in bytes, its length, whether it is long."""
+    host: Mapping[str, str] = field(default_factory=lambda: HOST_ROWS)
+    device: Mapping[str, str] = field(
+        default_factory=lambda: {**DEVICE_ROWS, "sizes": "i8", "first_units": "i8", "places": "i8"}
+    )
     more_per_arc: int = 2
     """Bytes that an arc takes beyond those of a column at worst."""
     of_gaps: Callable[[int, int], int] = packed_bytes
     """Bytes of so many arcs whose gaps take so many bits."""
+
+    def rows(self, place: str, rows: int) -> Table:
+        """Return the table of so many rows where they are encoded, on the "host" or "device"."""
+        arrays = self.host if place == "host" else self.device
+        return table(place, **{name: (dtype, rows) for name, dtype in arrays.items()})
 
 
 @dataclass(frozen=True, kw_only=True)

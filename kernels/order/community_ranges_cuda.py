@@ -15,21 +15,14 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_bits
+from gravel.kernels.buffers import exact
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
-from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY
+from gravel.kernels.order.buffers import range_of_clusters
 from gravel.kernels.order.clusters_cuda import ClusterKernels
 from gravel.kernels.placement.pinned import buffer, pin
 
 SOURCE = "kernels/order/community_ranges.cu"
-
-BYTES_PER_ROW = 64
-"""Of a row of a range: its cluster, its length, its places in the copy and among the keys, and their sums."""
-
-
-def range_bytes_per_arc(width: int, weight: int) -> int:
-    """Count what a range takes for each arc: copies, keys sorted out of place, and what comes of them."""
-    return 2 * (width + weight) + 8 + SORT_BYTES_PER_KEY
 
 
 class RangesBuilder:
@@ -100,7 +93,8 @@ def contracted(
     made = numpy.zeros(clusters + 1, numpy.int64)
     item, weight = columns.dtype.itemsize, held[1].itemsize
     used = 0
-    for first, last, begin, end, long in cut_ranges(sizes, lengths, room, item, weight):
+    kinds = columns.dtype.str[1:], held[1].dtype.str[1:]
+    for first, last, begin, end, long in cut_ranges(sizes, lengths, room, *kinds):
         row_offsets, *arrays = builder.long_row(begin, end) if long else builder.rows(begin, end, first, last)
         made[first + 1 : last + 1] = cupy.asnumpy(row_offsets)[1:] + used
         upto = int(made[last])
@@ -126,7 +120,7 @@ def on_host(array: Any, count: int) -> Any:
 
 
 def cut_ranges(
-    sizes: NDArray[numpy.int64], lengths: NDArray[numpy.int64], room: int, width: int, weight: int
+    sizes: NDArray[numpy.int64], lengths: NDArray[numpy.int64], room: int, vertex: str, weight: str
 ) -> Iterator[tuple[int, int, int, int, bool]]:
     """Cut clusters into ranges whose rows fit `room` bytes.
 
@@ -134,7 +128,7 @@ def cut_ranges(
     ----------
     sizes, lengths : int64 (clusters,), members of each cluster and arcs of these.
     room : bytes of a range.
-    width, weight : bytes of a column and of a weight.
+    vertex, weight : types of a column and of a weight.
 
     Yields (first cluster, one more than the last, first member, one more than the last, whether this is one
     cluster that takes more).
@@ -142,7 +136,8 @@ def cut_ranges(
     """
     members, upto = numpy.zeros(len(sizes) + 1, numpy.int64), numpy.zeros(len(sizes) + 1, numpy.int64)
     numpy.cumsum(sizes, out=members[1:])
-    numpy.cumsum(lengths * range_bytes_per_arc(width, weight) + sizes * BYTES_PER_ROW, out=upto[1:])
+    arc, row = (exact(range_of_clusters(*one, vertex, weight)) for one in ((1, 0), (0, 1)))
+    numpy.cumsum(lengths * arc + sizes * row, out=upto[1:])
     first = 0
     while first < len(sizes):
         fitting = int(numpy.searchsorted(upto, upto[first] + room, side="right")) - 1

@@ -13,9 +13,11 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import index_bits, index_dtype
+from gravel.kernels.buffers import exact, make
+from gravel.kernels.order.buffers import merging, range_of_clusters
 from gravel.kernels.order.clusters_cuda import ClusterKernels
 from gravel.kernels.order.community_ranges_cuda import contracted as ranges
-from gravel.kernels.order.community_ranges_cuda import on_host, range_bytes_per_arc
+from gravel.kernels.order.community_ranges_cuda import on_host
 from gravel.kernels.order.community_tree import LEAST_MERGED, MOST_ROUNDS, salt
 
 LONG_ROW = 1024  # arcs from which a block reads a row, not a warp
@@ -75,19 +77,18 @@ def _columns(column_indices: Any, vertices: int, room: int | None) -> Any:
 
 def _fits(kernels: ClusterKernels, columns: Any, room: int) -> bool:
     """Whether a graph and that of its clusters can be on the device together, with the sort between them."""
-    return len(columns) * range_bytes_per_arc(columns.dtype.itemsize, kernels.weight.itemsize) <= room
+    of_range = range_of_clusters(len(columns), 0, columns.dtype.str[1:], kernels.weight.str[1:])
+    return exact(of_range) <= room
 
 
 def _merged(kernels: ClusterKernels, parent: Any) -> tuple[Any, int]:
     import cupy
 
     members = len(parent)
-    root, sums = cupy.empty_like(parent), cupy.empty_like(parent)
-    smallest = cupy.full(members, numpy.uint64((1 << 64) - 1))
+    root, sums, smallest, cluster = make(merging(members, parent.dtype.str[1:]), cupy).values()
     kernels.run("merge", members, parent, members, root, smallest)
     kernels.run("mark_smallest", members, root, smallest, members, sums)
     cupy.cumsum(sums, out=sums)
-    cluster = cupy.empty_like(parent)
     kernels.run("name_clusters", members, root, smallest, sums, members, cluster)
     return cluster, int(sums[-1])
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import index_bits, index_dtype
+from gravel.kernels.buffers import vertex_type
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
+from gravel.kernels.order import buffers
 from gravel.kernels.order.groups import above_mean, eight_groups
 
 SOURCE = "kernels/order/renumber.cu"
@@ -69,9 +71,9 @@ def _numbered(row_offsets: Any, kernel: str, classes: tuple[Any, ...], block: in
     import cupy
 
     vertices = len(row_offsets) - 1
-    order = cupy.empty(vertices, index_dtype(vertices))
+    order = buffers.order(vertices, vertex_type(vertices)).make(cupy)
     if vertices:
-        keys, bits = cupy.empty(vertices, cupy.uint64), numpy.uint32(index_bits(vertices))
+        keys, bits = buffers.keys(vertices).make(cupy), numpy.uint32(index_bits(vertices))
         kernels = Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex_macro(order.dtype))
         kernels.run(kernel, vertices, row_offsets, vertices, *classes, bits, keys)
         keys.sort()

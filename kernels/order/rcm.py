@@ -14,8 +14,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import make, vertex_type
 from gravel.kernels.jit import serial
+from gravel.kernels.order import buffers
 
 DONE = 2  # mark of a numbered vertex; 0 and 1 alternate between searches
 Graph = tuple[NDArray[numpy.int64], NDArray[Any]]
@@ -25,15 +26,13 @@ SHORT = 32  # children sorted by insertion up to here, by merging beyond
 
 
 def rcm(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> NDArray[Any]:
-    """Order a symmetric graph with sorted lists; returns (vertices,), permutation[old] = new.
-
-    Beside the result it takes one index and one byte per vertex while it runs.
-    """
+    """Order a symmetric graph with sorted lists; returns (vertices,), permutation[old] = new."""
     vertices = len(row_offsets) - 1
-    order = numpy.empty(vertices, index_dtype(vertices))
-    queue = numpy.empty_like(order)
+    vertex = vertex_type(vertices)
+    order: NDArray[Any] = buffers.order(vertices, vertex).make(numpy)
+    queue, mark = make(buffers.rcm_on_host(vertices, vertex), numpy).values()
     if vertices:
-        by_component((row_offsets, column_indices), queue, order, numpy.empty(0, order.dtype))
+        by_component((row_offsets, column_indices), queue, mark, order, numpy.empty(0, order.dtype))
         _number_backwards(queue, order)
     return order
 
@@ -46,14 +45,21 @@ def _number_backwards(queue: NDArray[Any], order: NDArray[Any]) -> None:
 
 
 @serial
-def by_component(graph: Graph, queue: NDArray[Any], spare: NDArray[Any], level_begins: NDArray[Any]) -> None:
-    """Fill `queue` with the vertices in Cuthill-McKee order, component by component; `spare` is for sorting.
+def by_component(
+    graph: Graph,
+    queue: NDArray[Any],
+    mark: NDArray[numpy.uint8],
+    spare: NDArray[Any],
+    level_begins: NDArray[Any],
+) -> None:
+    """Fill `queue` with the vertices in Cuthill-McKee order, component by component.
+
+    All marks are 0, and `spare` is for sorting.
 
     Unless `level_begins` is empty, levels stay unsorted, and it takes for each vertex the place at which its
     level begins in the queue.
     """
     row_offsets, _ = graph
-    mark = numpy.zeros(len(queue), numpy.uint8)
     begin: Any = 0
     for vertex in range(len(queue)):
         if mark[vertex] == DONE:

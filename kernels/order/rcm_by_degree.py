@@ -12,8 +12,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import make, vertex_type
 from gravel.kernels.jit import serial
+from gravel.kernels.order import buffers
 from gravel.kernels.order.community_tree import grouped
 from gravel.kernels.order.rcm import by_component
 
@@ -21,17 +22,18 @@ from gravel.kernels.order.rcm import by_component
 def rcm_by_degree(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> NDArray[Any]:
     """Order a symmetric graph; returns (vertices,), permutation[old] = new.
 
-    Equal degrees of one level stand by vertex. Beside the result it takes three indices and one byte per
-    vertex while it runs.
+    Equal degrees of one level stand by vertex.
     """
     vertices = len(row_offsets) - 1
-    order = numpy.empty(vertices, index_dtype(vertices))
+    vertex = vertex_type(vertices)
+    order: NDArray[Any] = buffers.order(vertices, vertex).make(numpy)
     if vertices:
         arcs = numpy.diff(row_offsets)
         ascending = grouped(arcs, int(arcs.max()) + 1, order.dtype)[1]
         del arcs
-        queue, begins = numpy.empty_like(order), numpy.empty_like(order)
-        by_component((row_offsets, column_indices), queue, order, begins)
+        queue, mark = make(buffers.rcm_on_host(vertices, vertex), numpy).values()
+        begins = numpy.empty_like(order)
+        by_component((row_offsets, column_indices), queue, mark, order, begins)
         _place(begins, ascending, queue, order)
     return order
 

@@ -14,9 +14,11 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import index_bits, index_dtype
+from gravel.kernels.buffers import make
 from gravel.kernels.components import components
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.order import buffers
 from gravel.kernels.order.rcm_levels_cuda import MOST_BLOCKS, NOWHERE, Frontier, Levels
 
 ENDS = "kernels/order/rcm_ends.cu"
@@ -31,8 +33,6 @@ def rcm(row_offsets: Any, column_indices: Any, **tuning: Any) -> Any:
     row_offsets : int64 (vertices + 1,) on the device.
     column_indices : uint32 or uint64 (arcs,), a CuPy array whose memory may be the host's, mapped.
     tuning : `solo`, `most_arcs` and `most_row` of `gravel.kernels.order.rcm_levels_cuda.Levels`.
-
-    Beside the result it takes about 40 bytes for each vertex while it runs, with 64-bit columns twice that.
 
     """
     import cupy
@@ -72,14 +72,14 @@ def _ranks(row_offsets: Any, dtype: Any) -> tuple[Any, Any]:
 
     vertices = len(row_offsets) - 1
     bits = index_bits(vertices)
-    rank, by_rank = cupy.empty(vertices, dtype), cupy.empty(vertices, dtype)
+    rank, by_rank = make(buffers.ranks(vertices, numpy.dtype(dtype).str[1:]), cupy).values()
     longest = int(cupy.diff(row_offsets).max())
     if longest.bit_length() + bits > 64:
         by_rank[...] = cupy.argsort(cupy.diff(row_offsets), kind="stable")
         rank[by_rank] = cupy.arange(vertices, dtype=dtype)
         return rank, by_rank
     run = Kernels(ENDS, most=MOST_BLOCKS, VERTEX=vertex_macro(dtype)).run
-    keys, shift = cupy.empty(vertices, cupy.uint64), numpy.uint32(bits)
+    keys, shift = buffers.keys(vertices).make(cupy), numpy.uint32(bits)
     run("rank_keys", vertices, row_offsets, vertices, shift, keys)
     keys.sort()
     run("ranks", vertices, keys, vertices, shift, rank, by_rank)
@@ -171,7 +171,7 @@ class _Components:
         import cupy
 
         levels, labels, vertices = self.levels, self._labels, self.vertices
-        order = cupy.empty(vertices, levels.dtype)
+        order = buffers.order(vertices, levels.dtype.str[1:]).make(cupy)
         if len(labels.first) > self.count:
             graph = levels.row_offsets, vertices, labels.component, labels.start
             self._run("number_lone", vertices, *graph, order)
@@ -186,7 +186,7 @@ class _Components:
                 raise ValueError(
                     f"{len(labels.first)} components of {vertices} vertices are too many to be sorted"
                 )
-            keys = cupy.empty(queued, cupy.uint64)
+            keys = buffers.keys(queued).make(cupy)
             shift = numpy.uint32(bits)
             self._run("component_keys", queued, levels.queue, queued, labels.component, shift, keys)
             keys.sort()
@@ -203,8 +203,8 @@ class _Components:
         levels, labels, vertices = self.levels, self._labels, self.vertices
         if 2 * levels.bits > 64:
             raise ValueError(f"{vertices} vertices are too many to be sorted by level and degree")
-        order = cupy.empty(vertices, levels.dtype)
-        keys = cupy.empty(vertices, cupy.uint64)
+        order = buffers.order(vertices, levels.dtype.str[1:]).make(cupy)
+        keys = buffers.keys(vertices).make(cupy)
         shift = numpy.uint32(levels.bits)
         graph = levels.row_offsets, vertices, labels.component, labels.start
         self._run("level_keys", vertices, *graph, levels.marks, base, levels.rank, shift, keys)

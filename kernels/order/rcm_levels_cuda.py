@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from gravel.kernels.arrays import index_bits
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import load, multiprocessors, resident_blocks, vertex_macro
 from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.order.buffers import keys, searches
 
 NARROW = "kernels/order/rcm.cu"
 WIDE = "kernels/order/rcm_wide.cu"
@@ -90,8 +92,7 @@ class Levels:
         self.row_offsets, self.columns = row_offsets, column_indices
         self.rank, self.by_rank = rank, by_rank
         self.bits = index_bits(self.vertices)
-        self.queue = cupy.empty(self.vertices, self.dtype)
-        self.marks = cupy.zeros(self.vertices, self.dtype)  # labels of searches, then claims
+        self.queue, self.marks = make(searches(self.vertices, self.dtype.str[1:]), cupy).values()
         self.limits = most_arcs, most_row
         self._solo = solo
         self._narrow = load(NARROW, VERTEX=vertex_macro(self.dtype))
@@ -194,16 +195,16 @@ class Levels:
         if (frontier.end - frontier.begin).bit_length() + self.bits > 64:
             raise ValueError(f"a level of {frontier.end - frontier.begin} vertices is too large to be sorted")
         if self._keys is None:
-            self._keys = cupy.empty(self.vertices, cupy.uint64)
+            self._keys = keys(self.vertices).make(cupy)
         bits = numpy.uint32(self.bits)
         tally = self.new_tally()
         claims = self.marks, self.rank, self.vertices, frontier.begin
         self._wide("gather_claims", self.vertices, *claims, bits, self._keys, tally)
         found = int(tally[0])
-        keys = self._keys[:found]
+        claimed = self._keys[:found]
         if found:
-            keys.sort()
-        level = self.row_offsets, keys, found, bits, self.by_rank, self.queue, frontier.end
+            claimed.sort()
+        level = self.row_offsets, claimed, found, bits, self.by_rank, self.queue, frontier.end
         self._wide("write_level", found, *level, tally)
         return frontier.next(tally)
 

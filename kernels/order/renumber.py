@@ -8,8 +8,10 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_bits
+from gravel.kernels.buffers import make
 from gravel.kernels.csr.sort import LONG_ROW, sort_piece
 from gravel.kernels.jit import serial
+from gravel.kernels.order.buffers import new_columns, renumbering
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
@@ -28,8 +30,9 @@ class Renumbering:
             raise ValueError(f"the permutation has {len(permutation)} entries; there are {vertices} vertices")
         self._old_offsets, self._old_columns = row_offsets, column_indices
         self._permutation = permutation
-        self._inverse = numpy.empty(vertices, permutation.dtype)
-        self.row_offsets: NDArray[numpy.int64] = numpy.zeros(vertices + 1, numpy.int64)
+        made = make(renumbering(vertices, "host", permutation.dtype.str[1:]), numpy)
+        self._inverse = made["inverse"]
+        self.row_offsets: NDArray[numpy.int64] = made["row_offsets"]
         if not _invert(permutation, row_offsets, self._inverse, self.row_offsets[1:]):
             raise ValueError(
                 "not a permutation: a number occurs twice, or is not below the number of vertices"
@@ -40,7 +43,9 @@ class Renumbering:
         """Make the columns of new rows first <= v < last, sorted."""
         offsets = self.row_offsets
         begin = int(offsets[first])
-        columns = numpy.empty(int(offsets[last]) - begin, self._old_columns.dtype)
+        columns: NDArray[Any] = new_columns(int(offsets[last]) - begin, self._old_columns.dtype.str[1:]).make(
+            numpy
+        )
         old = self._old_offsets, self._old_columns
         names, made = (self._permutation, self._inverse), (offsets, begin, columns)
         bits = index_bits(len(offsets) - 1)

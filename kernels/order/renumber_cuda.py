@@ -12,9 +12,11 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import index_bits
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
 from gravel.kernels.cuda.room import give_free_blocks_back
+from gravel.kernels.order.buffers import keys, new_columns, renumbering
 
 SOURCE = "kernels/order/renumber.cu"
 LONG_ROW = 1024  # arcs from which a block copies a row, not a warp
@@ -60,8 +62,7 @@ class Renumbering:
         self._bits = index_bits(len(self._new_columns))
         vertex = vertex_macro(column_indices.dtype)
         self._run = Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex).run
-        self._inverse = cupy.full(vertices, numpy.uint64((1 << 64) - 1))
-        self.row_offsets = cupy.zeros(vertices + 1, cupy.int64)
+        self._inverse, self.row_offsets = make(renumbering(vertices), cupy).values()
         if not vertices:
             return
         faults = cupy.zeros(1, cupy.uint64)
@@ -88,21 +89,22 @@ class Renumbering:
     def rows(self, first: int, last: int, *, out: Any = None) -> Any:
         """Make the columns of new rows first <= v < last, sorted; `out` takes them, which may be pinned.
 
-        Beside the result it takes 16 bytes for each arc. A range must be one of `ranges`, or smaller.
+        A range must be one of `ranges`, or smaller.
         """
         import cupy
 
         begin, end = (int(each) for each in self.row_offsets[[first, last]].get())
-        columns = cupy.empty(end - begin, self._old_columns.dtype) if out is None else out
-        if begin == end:
+        arcs = end - begin
+        columns = new_columns(arcs, self._old_columns.dtype.str[1:]).make(cupy) if out is None else out
+        if not arcs:
             return columns
-        keys = cupy.empty(end - begin, cupy.uint64)
+        arc_keys = keys(arcs).make(cupy)
         long_rows = cupy.flatnonzero(cupy.diff(self.row_offsets[first : last + 1]) > self._long_row)
         graph = self._old_offsets, self._old_columns, self._new_columns, self._inverse, self.row_offsets
         bits, long = numpy.uint32(self._bits), (numpy.int64(self._long_row), long_rows, len(long_rows))
-        self._run("row_keys", (last - first) * 32, *graph, first, last, bits, *long, keys)
-        keys.sort()
-        self._run("key_columns", end - begin, keys, end - begin, bits, columns)
+        self._run("row_keys", (last - first) * 32, *graph, first, last, bits, *long, arc_keys)
+        arc_keys.sort()
+        self._run("key_columns", arcs, arc_keys, arcs, bits, columns)
         return columns
 
 

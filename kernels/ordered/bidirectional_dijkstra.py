@@ -8,7 +8,6 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.ordered.heap import drop, heap, push
 
 
 def weighted_path(
@@ -27,7 +26,7 @@ def weighted_path(
         return weight.type(0), numpy.array([source], dtype)
     states = numpy.zeros((2, n), numpy.uint8)
     before, best = numpy.empty((2, n), dtype), numpy.empty((2, n), weight)
-    heaps = tuple(heap(weight, len(rows[1]) + 1) for rows in (forward, backward))
+    heaps = tuple(_heap(weight, len(rows[1]) + 1) for rows in (forward, backward))
     meeting, length = _search(forward, backward, source, target, states, before, best, heaps)
     if meeting < 0:
         return None
@@ -67,7 +66,7 @@ def _expand(
         longer = near + weights[k]
         if states[side, w] == 0 or longer < best[side, w]:
             states[side, w], best[side, w], before[side, w] = 1, longer, v
-            size = push(keys, numbers, vertices, size, longer, number, w)
+            size = _push(keys, numbers, vertices, size, longer, number, w)
             number += 1
             if states[1 - side, w] != 0:
                 whole = longer + best[1 - side, w]
@@ -97,18 +96,18 @@ def _search(
     zero = best.dtype.type(0)
     states[0, source], best[0, source] = 1, zero
     states[1, target], best[1, target] = 1, zero
-    size = push(keys, numbers, vertices, 0, zero, 0, source)
-    back_size = push(back_keys, back_numbers, back_vertices, 0, zero, 1, target)
+    size = _push(keys, numbers, vertices, 0, zero, 0, source)
+    back_size = _push(back_keys, back_numbers, back_vertices, 0, zero, 1, target)
     number, side = 2, 1
     meeting, length = numpy.int64(-1), zero
     while size > 0 and back_size > 0:
         side = 1 - side  # an outdated entry is a turn too
         if side == 0:
             near, v = keys[0], vertices[0]
-            size = drop(keys, numbers, vertices, size)
+            size = _drop(keys, numbers, vertices, size)
         else:
             near, v = back_keys[0], back_vertices[0]
-            back_size = drop(back_keys, back_numbers, back_vertices, back_size)
+            back_size = _drop(back_keys, back_numbers, back_vertices, back_size)
         if states[side, v] == 2:
             continue
         states[side, v] = 2
@@ -125,3 +124,53 @@ def _search(
                 back_keys, back_numbers, back_vertices, back_size, number, meeting, length,
             )  # fmt: skip
     return numpy.int64(-1), zero
+
+
+@serial
+def _push(
+    keys: NDArray[Any],
+    numbers: NDArray[Any],
+    vertices: NDArray[Any],
+    size: int,
+    key: Any,
+    number: int,
+    vertex: int,
+) -> int:
+    """Add an entry to a heap of `size` entries, by key and number; returns its new size."""
+    at = size
+    while at > 0:
+        above = (at - 1) // 2
+        if keys[above] < key or (keys[above] == key and numbers[above] < number):
+            break
+        keys[at], numbers[at], vertices[at] = keys[above], numbers[above], vertices[above]
+        at = above
+    keys[at], numbers[at], vertices[at] = key, number, vertex
+    return size + 1
+
+
+@serial
+def _drop(keys: NDArray[Any], numbers: NDArray[Any], vertices: NDArray[Any], size: int) -> int:
+    """Remove the first entry; returns the new size."""
+    size -= 1
+    key, number, vertex = keys[size], numbers[size], vertices[size]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and (
+            keys[other] < keys[child] or (keys[other] == keys[child] and numbers[other] < numbers[child])
+        ):
+            child = other
+        if key < keys[child] or (key == keys[child] and number < numbers[child]):
+            break
+        keys[at], numbers[at], vertices[at] = keys[child], numbers[child], vertices[child]
+        at = child
+    keys[at], numbers[at], vertices[at] = key, number, vertex
+    return size
+
+
+def _heap(dtype: Any, room: int) -> tuple[NDArray[Any], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return the arrays of a heap for `room` entries with keys of a dtype."""
+    return numpy.empty(room, dtype), numpy.empty(room, numpy.int64), numpy.empty(room, numpy.int64)

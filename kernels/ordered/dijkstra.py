@@ -11,8 +11,14 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.atomics import atomic_load
+from gravel.kernels.buffers import make
+from gravel.kernels.interruptible import LOOK
 from gravel.kernels.jit import serial
-from gravel.kernels.ordered.heap import drop, heap, push
+from gravel.kernels.ordered.buffers import UNSEEN, workspace
+
+DONE = -2
+"""The place in the heap of a vertex whose distance is final."""
 
 
 class Nearest(NamedTuple):
@@ -46,68 +52,108 @@ def dijkstra(
     cutoff : the largest distance, of the type of the weights.
 
     """
-    n = len(row_offsets) - 1
-    starts = numpy.asarray(sources, numpy.int64)
-    order, before = numpy.empty(n, column_indices.dtype), numpy.empty(n, column_indices.dtype)
-    distance, best = numpy.empty(n, weights.dtype), numpy.empty(n, weights.dtype)
-    reached = _search(
-        (row_offsets, column_indices, weights),
-        starts,
-        target,
-        cutoff is not None,
-        weights.dtype.type(0 if cutoff is None else cutoff),
-        numpy.zeros(n, numpy.uint8),
-        best,
-        order,
-        before,
-        distance,
-        heap(weights.dtype, len(starts) + len(column_indices)),
-    )
-    return Nearest(order[:reached], before[order[:reached]], distance[:reached])
+    n, starts = len(row_offsets) - 1, numpy.asarray(sources, numpy.int64)
+    dtype = weights.dtype
+    space = tuple(make(workspace(n, column_indices.itemsize, dtype.str[1:]), numpy).values())
+    _, best, order, before, *_ = space
+    rows, limit = (row_offsets, column_indices, weights), dtype.type(0 if cutoff is None else cutoff)
+    stop = numpy.zeros(1, numpy.int32)
+    reached = order[: nearest_first(rows, starts, target, cutoff is not None, limit, space, stop)]
+    return Nearest(reached, before[reached], best[reached])
 
 
 @serial
-def _search(
+def nearest_first(
     rows: Any,
     sources: NDArray[Any],
     target: int,
     limited: bool,
     cutoff: Any,
-    state: NDArray[Any],
-    best: NDArray[Any],
-    order: NDArray[Any],
-    before: NDArray[Any],
-    distance: NDArray[Any],
-    entries: Any,
+    space: Any,
+    stop: NDArray[Any],
 ) -> int:
-    """Fill the arrays; returns the number of reached vertices. `state` is 0 unseen, 1 in the heap, 2 done."""
+    """Search with a `workspace`; returns the number of reached vertices, which `order` begins with.
+
+    `best` has the distance of each, and `before` its predecessor. Weights may be of a narrower type than
+    distances. It ends early where `stop` becomes 1.
+    """
     row_offsets, column_indices, weights = rows
-    keys, numbers, vertices = entries
+    place, best, order, before, keys, numbers, vertices = space
     size, number, reached = 0, 0, 0
     zero = best.dtype.type(0)
     for i in range(len(sources)):
         v = sources[i]
-        if state[v] == 0:
-            state[v], best[v], before[v] = 1, zero, v
-            size = push(keys, numbers, vertices, size, zero, number, v)
+        if place[v] == UNSEEN:
+            best[v], before[v] = zero, v
+            _rise(keys, numbers, vertices, place, size, zero, number, v)
+            size += 1
             number += 1
     while size > 0:
-        near, v = keys[0], vertices[0]
-        size = drop(keys, numbers, vertices, size)
-        if state[v] == 2:
-            continue
-        state[v] = 2
-        order[reached], distance[reached] = v, near
+        near, v = keys[0], numpy.int64(vertices[0])
+        size -= 1
+        _sink(keys, numbers, vertices, place, size)
+        place[v] = DONE
+        order[reached] = v
         reached += 1
-        if v == target:
+        if v == target or (reached % LOOK == 0 and atomic_load(stop, 0) != 0):
             break
         for k in range(row_offsets[v], row_offsets[v + 1]):
             w = numpy.int64(column_indices[k])
-            longer = near + weights[k]
-            if state[w] == 2 or (limited and longer > cutoff):
+            longer = near + best.dtype.type(weights[k])
+            at = place[w]
+            if at == DONE or (limited and longer > cutoff):
                 continue
-            if state[w] == 0 or longer < best[w]:
-                state[w], best[w], before[w] = 1, longer, v
-                size = push(keys, numbers, vertices, size, longer, number, w)
+            if at == UNSEEN or longer < best[w]:
+                best[w], before[w] = longer, v
+                _rise(keys, numbers, vertices, place, size if at == UNSEEN else at, longer, number, w)
+                size += at == UNSEEN
                 number += 1
     return reached
+
+
+@serial
+def _rise(
+    keys: NDArray[Any],
+    numbers: NDArray[Any],
+    vertices: NDArray[Any],
+    place: NDArray[Any],
+    at: int,
+    key: Any,
+    number: int,
+    vertex: int,
+) -> None:
+    """Bring a vertex up from a place of the heap; its number is larger than all others."""
+    while at > 0:
+        above = (at - 1) // 2
+        if keys[above] <= key:
+            break
+        keys[at], numbers[at], vertices[at] = keys[above], numbers[above], vertices[above]
+        place[vertices[at]] = at
+        at = above
+    keys[at], numbers[at], vertices[at] = key, number, vertex
+    place[vertex] = at
+
+
+@serial
+def _sink(
+    keys: NDArray[Any], numbers: NDArray[Any], vertices: NDArray[Any], place: NDArray[Any], size: int
+) -> None:
+    """Bring the last vertex, at place `size`, down from the first place."""
+    key, number, vertex = keys[size], numbers[size], vertices[size]
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        other = child + 1
+        if other < size and (
+            keys[other] < keys[child] or (keys[other] == keys[child] and numbers[other] < numbers[child])
+        ):
+            child = other
+        if key < keys[child] or (key == keys[child] and number < numbers[child]):
+            break
+        keys[at], numbers[at], vertices[at] = keys[child], numbers[child], vertices[child]
+        place[vertices[at]] = at
+        at = child
+    keys[at], numbers[at], vertices[at] = key, number, vertex
+    place[vertex] = at

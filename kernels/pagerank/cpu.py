@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.spans import readable, span, values_of
+from gravel.kernels.pagerank.buffers import MOST_CHUNKS, ranks
 from gravel.kernels.row_blocks import equal_blocks
 from gravel.kernels.team import PRIVATE, Team, close, closed, finish, idle, open_phase, take, wait_for_all
 from gravel.kernels.threads import thread_count
@@ -29,8 +31,6 @@ _DAMPING, _BOUND, _RESIDUAL, _DANGLING = range(4)  # of `numbers`
 
 CHUNK = 1 << 14
 """Rows plus arcs of a chunk, 10 to 50 us."""
-
-MOST_CHUNKS = 1 << 14
 
 _ONE, _TWO, _THREE, _FOUR = (numpy.uint64(each) for each in (1, 2, 3, 4))
 
@@ -51,17 +51,16 @@ class Ranks:
             raise ValueError(f"there are {len(weights)} weights and {int(arcs[-1])} arcs")
         blocks = equal_blocks(arcs, CHUNK, MOST_CHUNKS)
         bounds = numpy.array([0, *(last for _, last in blocks)], numpy.int64)
-        inverse = numpy.zeros(n)
+        self.rank, inverse, shares, parts = make(ranks(n, len(blocks)), numpy).values()
         numpy.divide(1.0, outgoing, out=inverse, where=outgoing != 0)
-        self.rank = numpy.broadcast_to(walk.start, n).copy()
-        shares = numpy.empty((2, n))
+        self.rank[:] = walk.start
         numpy.multiply(self.rank, inverse, out=shares[0])
         dangling = self.rank[inverse == 0].sum()
         self._numbers = numpy.array([walk.damping, 0.0, numpy.inf, dangling])
         self._arguments = (
             *(offsets, columns, arcs, numpy.empty(0) if weights is None else weights),
             *(inverse, walk.teleport, walk.leak, self.rank, shares),
-            *(bounds, numpy.empty((2, len(blocks))), self._numbers),
+            *(bounds, parts, self._numbers),
         )
         self._threads = min(thread_count(), len(blocks))
         # Without chunks nothing is done but compiled.

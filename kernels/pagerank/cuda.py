@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
-from gravel.kernels.pagerank.sizes import VERTICES
+from gravel.kernels.pagerank.buffers import VERTICES, ranks_on_device
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -37,13 +38,12 @@ class Ranks:
         n = rows.vertex_count
         self._commit = Kernels("kernels/pagerank/commit.cu", most=MOST_BLOCKS)
         self._rows = _Columns(rows, weights) if rows.layout == "csr" else _Encoded(rows, weights)
-        self.rank = cupy.empty(n, numpy.float64)
+        self.rank, self._sums, self._parts = make(ranks_on_device(n), cupy).values()
         self.rank[:] = cupy.asarray(walk.start)
         is_dangling = outgoing == 0
         inverse = cupy.where(is_dangling, 0.0, 1.0 / cupy.where(is_dangling, 1.0, outgoing))
-        self._shares, self._sums = self.rank * inverse, cupy.zeros(n, numpy.float64)
+        self._shares = self.rank * inverse
         self._groups = -(-n // VERTICES)
-        self._parts = cupy.zeros(2 * self._groups, numpy.float64)
         dangling = float(cupy.where(is_dangling, self.rank, 0.0).sum())
         self._totals = cupy.asarray(numpy.array([numpy.inf, dangling]))
         teleport = cupy.asarray(walk.teleport)

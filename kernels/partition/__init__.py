@@ -27,7 +27,7 @@ What to call::
     search = PartitionSearch(graph, Asked(symmetric=True), SearchOptions())   # a gravel.kernels.bfs.Search
     result = search.run(source)                                               # -> BFSResult
     result = components.components(graph, symmetric=True)                                # -> ComponentsResult
-    row_offsets, column_indices = assemble.assemble(graph)                           # the graph again
+    row_offsets, column_indices = chunks.assemble(graph)                               # the graph again
 
 `gravel.stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`.
 Results are in the numbering that was partitioned. Everything here runs on the CPU with NumPy arrays.
@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Division as Division
     from gravel.kernels.partition.census_cpu import take_census as take_census
+    from gravel.kernels.partition.chunks import partition as partition
     from gravel.kernels.partition.components import components_of_rank as components_of_rank
-    from gravel.kernels.partition.distribute import partition as partition
     from gravel.kernels.partition.layout import PartitionedGraph as PartitionedGraph
     from gravel.kernels.partition.layout import from_arrays as from_arrays
     from gravel.kernels.partition.layout import to_arrays as to_arrays
@@ -62,7 +62,7 @@ _NAMES = {
     "census": "Division",
     "census_cpu": "take_census",
     "components": "components_of_rank",
-    "distribute": "partition",
+    "chunks": "partition",
     "layout": "PartitionedGraph from_arrays to_arrays",
     "model": "Searching predict",
     "options": "SearchOptions",

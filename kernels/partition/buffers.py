@@ -1,4 +1,4 @@
-"""Arrays of ranks on a GPU: of searches, of components and of stripes, beside the rows of their subgraphs.
+"""Arrays of ranks: of searches, of components and of stripes, beside the rows of their subgraphs.
 
 Ranks make their arrays from these tables (`gravel.kernels.buffers`), where they make them, and plans state
 them with bounds of the counts. Those that other ranks read come first; they lie in one allocation.
@@ -95,6 +95,7 @@ def search(size: Size) -> Table:
         delegate_depths=("u1", size.delegates * apart),
         predecessors=(size.key, size.own * (size.tree == ANY)),
         keys=(size.key, size.local * (size.tree > 0)),
+        expected=(size.key, size.local * (size.tree == ANY)),
         classed=("u4", words * (size.tree == SMALLEST and apart)),
         seen=("u4", words + 1),
         reached=("u4", words),
@@ -126,10 +127,20 @@ def row_tables(size: Size, normal_arcs: int, heads: int = 2) -> Table:
         own_delegates=("u4", 2 * delegates // size.ranks + delegates // 32),
         tiles=("u4", 2 * (size.own // TILE + 1)),
         locals=("u4", local),
-        expected=(size.key, local),
         nn_owners=("u4", normal_arcs),
         nn_vertices=(size.vertex, normal_arcs),
         nn_named=(size.vertex, normal_arcs),
+    )
+
+
+def subgraphs(own: int, delegates: int, arcs: int, vertex: str, place: str = "device") -> Table:
+    """Rows of a rank: columns, offsets of nn and nd with the sources of nd, and offsets of dn and dd."""
+    return table(
+        place,
+        columns=(vertex, arcs),
+        row_offsets=("u4", (2, own)),
+        sources=("u4", own),
+        delegate_offsets=("u4", (2, delegates)),
     )
 
 
@@ -165,3 +176,91 @@ def stripe(ranks: int, own: int, vertices: int, room: int, *, tree: bool, bitmas
         sent=("u8", 2 * ranks),
         came=("u8", 2 * ranks),
     )
+
+
+def search_on_cpu(own: int, delegates: int) -> Table:
+    """What a rank on the CPU has of its vertices and of all delegates while it searches."""
+    return table(
+        "host",
+        distance=("i4", own),
+        predecessor=("i8", own),
+        nn_predecessor=("i8", own),
+        newly=("i8", own),
+        delegate_distance=("i4", delegates),
+        delegate_predecessor=("i8", delegates),
+        seen=("u8", -(-delegates // 64)),
+    )
+
+
+def bins(arcs: int, *, tree: bool = True) -> Table:
+    """What arcs of a level reach, by rank: ids there and tails here."""
+    return table("host", ids=("u4", arcs), tails=("u4", arcs * tree))
+
+
+def components_on_cpu(own: int, delegates: int, arcs: int) -> Table:
+    """What a rank on the CPU keeps while it finds components, with the ends of its nn `arcs`."""
+    return table(
+        "host",
+        labels=("i8", own),
+        sent=("i8", own),
+        delegates=("i8", delegates),
+        delegate_grand=("i8", delegates),
+        tails=("u4", arcs),
+        heads=("u4", arcs),
+    )
+
+
+def sorting_on_cpu(arcs: int, vertex: str) -> Table:
+    """What a rank takes before it finds components, to sort its nn `arcs` by the owner of their heads."""
+    return table(
+        "host",
+        "sorted",
+        owners=("u2", arcs),
+        order=("i8", arcs),
+        rows=("u4", arcs),
+        quotients=(vertex, arcs),
+        unsorted_heads=("u4", arcs),
+    )
+
+
+def round_on_cpu(own: int, delegates: int, arcs: int, vertex: str, *, directed: bool) -> Table:
+    """What a rank makes in a round of it; if the graph is `directed` it looks up each head's label, too.
+
+    Distinct heads are found by NumPy's sort, which has an order, sorted values and sums of its own.
+    """
+    looked_up = arcs * directed
+    return table(
+        "host",
+        "round",
+        grand=("i8", own),
+        best=("i8", own),
+        best_delegates=("i8", delegates),
+        live_heads=("u4", arcs),
+        live_labels=("i8", arcs),
+        distinct=("u4", looked_up),
+        places=("i8", looked_up),
+        order=("i8", looked_up),
+        ordered=("u4", looked_up),
+        sums=("i8", looked_up),
+        asked=("u4", looked_up),
+        grand_labels=("i8", looked_up),
+        replies=(vertex, looked_up),
+        answers=(vertex, looked_up),
+        at_tails=(vertex, looked_up),
+    )
+
+
+def stripe_on_cpu(own: int, words: int, *, tree: bool) -> Table:
+    """What a stripe on the CPU has of its vertices, with a bitmask of so many words of the graph's."""
+    return table(
+        "host",
+        distance=("i4", own),
+        predecessor=("i8", own * tree),
+        newly=("u4", own),
+        bitmask=("u8", words, 0),
+    )
+
+
+def stripe_queue(arcs: int, vertex: str, *, tree: bool) -> Table:
+    """What a level of a stripe gathers, before it is sorted into bins."""
+    return table("host", heads=(vertex, arcs), tails=("u4", arcs * tree))

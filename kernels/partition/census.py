@@ -13,7 +13,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-LARGEST = (1 << 16) - 1
+from gravel.kernels.partition.distributor.buffers import HISTOGRAM
+
+LARGEST = HISTOGRAM - 1
 """Degrees above this count as this: no threshold that large keeps any delegate worth having."""
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.census import LARGEST, Census, capped
+from gravel.kernels.partition.distributor.buffers import COUNTING_BLOCKS
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
@@ -19,7 +20,7 @@ def count_rows(
     degrees: NDArray[Any],
     *,
     step: int = 1,
-    per_thread: int = 8,
+    per_thread: int = COUNTING_BLOCKS,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Count the arcs of a row range by their busier and by their quieter end, int64 (LARGEST + 1,).
 

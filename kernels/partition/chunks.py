@@ -1,8 +1,13 @@
-"""The edge distributor over a range of rows: what the range adds to the subgraphs of some ranks.
+"""The edge distributor (Pan, Pearce, Owens 2018, section III-B, algorithm 1): which rank holds which arc.
 
-Rows of every subgraph ascend with the graph's, so that a rank's subgraph is what the ranges add, one after
-another; no more of the graph than a range is in memory. `gravel.kernels.partition.distribute` says which arc
-goes where.
+An arc goes to the owner of its end of lower out-degree, with normal vertices before delegates: a normal
+source keeps its arcs (nn, nd), an arc from a delegate to a normal vertex goes to that vertex's owner (dn),
+and of two delegates the one of lower out-degree decides (dd), the smaller vertex where they are equal. So
+both arcs of an undirected edge meet on one rank, except between normal vertices.
+
+Rows of every subgraph ascend with the graph's, so that a rank's subgraph is what ranges of rows add, one
+after another; no more of the graph than a range is in memory. `assemble` makes the graph again: the proof
+that nothing is lost.
 """
 
 from __future__ import annotations
@@ -14,7 +19,19 @@ from numpy.typing import NDArray
 
 from gravel.kernels.bits import set_bits
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.shares import DelegateIndex, Share
+from gravel.kernels.partition.layout import (
+    SUBGRAPHS,
+    PartitionedGraph,
+    RankGraph,
+    Subgraph,
+    check_ranks,
+    local_count,
+    make_rank,
+    packed_bits,
+    row_lengths,
+)
+from gravel.kernels.partition.shares import DelegateIndex, Share, index_delegates
+from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
 @serial
@@ -146,3 +163,113 @@ def split_rows(
         )
         for place, mine in enumerate(own)
     ]
+
+
+def offsets_of(counts: NDArray[Any]) -> NDArray[Any]:
+    """Sum the lengths of rows up: uint32 where all arcs fit, else int64 (rows + 1,)."""
+    offsets = numpy.zeros(len(counts) + 1, numpy.int64)
+    numpy.cumsum(counts, out=offsets[1:])
+    return offsets.astype(numpy.uint32) if offsets[-1] < 1 << 32 else offsets
+
+
+def partition(
+    row_offsets: NDArray[Any], column_indices: NDArray[Any], *, ranks: int, threshold: int
+) -> PartitionedGraph:
+    """Split a CSR graph over ranks; vertices with more than `threshold` out-neighbours become delegates.
+
+    Parameters
+    ----------
+    row_offsets : int64 (vertices + 1,).
+    column_indices : uint32 or uint64 (arcs,); rows keep their order.
+
+    Raises ValueError for fewer than one rank, a negative threshold, or a rank with 2^32 - 1 vertices or more.
+
+    """
+    if threshold < 0:
+        raise ValueError(f"threshold is {threshold}; it is a number of neighbours, at least 0")
+    n = len(row_offsets) - 1
+    check_ranks(n, ranks)
+    degrees = numpy.diff(row_offsets)
+    busy = degrees > threshold
+    index = index_delegates(packed_bits(busy), degrees[busy])
+
+    def split(first: int, last: int) -> list[Share]:
+        columns = column_indices[row_offsets[first] : row_offsets[last]]
+        span = {"ranks": ranks, "low": 0, "high": ranks}
+        return split_rows(row_offsets[first : last + 1], columns, first, index, **span)
+
+    shares = run_blocks(split, row_blocks(row_offsets) or [(0, 0)])
+    return PartitionedGraph(
+        ranks=ranks,
+        threshold=threshold,
+        vertex_count=n,
+        arc_count=len(column_indices),
+        delegates=numpy.flatnonzero(busy).astype(column_indices.dtype),
+        parts=tuple(_joined(rank, [every[rank] for every in shares]) for rank in range(ranks)),
+    )
+
+
+def _joined(rank: int, shares: list[Share]) -> RankGraph:
+    """Put what ranges of rows add to a rank one after another."""
+    subgraphs = {}
+    for name in SUBGRAPHS:
+        lengths = numpy.concatenate([share.lengths[name] for share in shares])
+        columns = numpy.concatenate([share.columns[name] for share in shares])
+        subgraphs[name] = Subgraph(offsets_of(lengths), columns)
+    return make_rank(rank, subgraphs)
+
+
+@serial
+def _put_rows(rows, offsets, columns, names, next_place, result):  # type: ignore[no-untyped-def]
+    """Append each subgraph row to its global row; `names` turns a column into a global vertex."""
+    for row in range(len(rows)):
+        v = rows[row]
+        place = next_place[v]
+        for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
+            column = numpy.int64(columns[arc])
+            result[place] = names[column] if len(names) else column
+            place += 1
+        next_place[v] = place
+
+
+@serial
+def _sort_rows(first, last, row_offsets, columns):  # type: ignore[no-untyped-def]
+    for v in range(first, last):
+        row = columns[row_offsets[v] : row_offsets[v + 1]]
+        for i in range(1, len(row)):
+            if row[i] < row[i - 1]:
+                row.sort()
+                break
+
+
+def assemble(graph: PartitionedGraph) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Give `row_offsets` (int64) and `column_indices` (uint32 or uint64) of the whole graph, rows sorted.
+
+    Raises ValueError when the subgraphs do not hold `arc_count` arcs.
+    """
+    n = graph.vertex_count
+    delegates = graph.delegates.astype(numpy.int64)
+    degrees = numpy.zeros(n, numpy.int64)
+    for part in graph.parts:
+        for name in SUBGRAPHS:
+            lengths = row_lengths(part.subgraph(name))
+            if name[0] == "n":
+                degrees[part.rank :: graph.ranks] += lengths
+            else:
+                degrees[delegates] += lengths
+    row_offsets = numpy.zeros(n + 1, numpy.int64)
+    numpy.cumsum(degrees, out=row_offsets[1:])
+    if row_offsets[-1] != graph.arc_count:
+        raise ValueError(f"the partition holds {row_offsets[-1]} arcs; it should hold {graph.arc_count}")
+    next_place = row_offsets[:-1].copy()
+    columns = numpy.empty(graph.arc_count, graph.delegates.dtype)
+    everyone = numpy.empty(0, numpy.int64)
+    for part in graph.parts:
+        owned = numpy.arange(local_count(n, graph.ranks, part.rank), dtype=numpy.int64)
+        owned = owned * graph.ranks + part.rank
+        meaning = {"nn": everyone, "nd": delegates, "dn": owned, "dd": delegates}
+        for name, names in meaning.items():
+            rows = owned if name[0] == "n" else delegates
+            _put_rows(rows, *part.subgraph(name), names, next_place, columns)
+    run_blocks(lambda a, b: _sort_rows(a, b, row_offsets, columns), row_blocks(row_offsets))
+    return row_offsets, columns

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.partition.distributor.buffers import delegate_index
 from gravel.kernels.partition.distributor.rows_cuda import Kernels
-from gravel.kernels.partition.layout import SUBGRAPHS
+from gravel.kernels.partition.layout import SUBGRAPHS, packed_bits
 from gravel.kernels.partition.shares import DelegateIndex, Share
 
 SOURCE = "kernels/partition/split.cu"
@@ -47,12 +49,11 @@ def index_delegates(
     import cupy
 
     kernels = Kernels(dtype, BLOCK)
-    words = cupy.zeros(max(1, -(-vertex_count // 64)), numpy.uint64)
+    words, before = make(delegate_index(vertex_count), cupy).values()
     for first, offsets in pieces():
         rows = len(offsets) - 1
         span = numpy.uint64(rows), numpy.uint64(first)
         kernels.run("flag_long_rows", rows, offsets, *span, numpy.uint64(threshold), words)
-    before = cupy.zeros(len(words) + 1, numpy.uint32)
     kernels.run("count_flags", len(words), words, numpy.uint64(len(words)), before[1:])
     cupy.cumsum(before, dtype=numpy.uint32, out=before)
     count = int(before[-1])
@@ -206,3 +207,33 @@ def _addresses(arrays: Sequence[Any], shifts: Sequence[int]) -> Any:
 
     found = [_address(array, shift) for array, shift in zip(arrays, shifts, strict=True)]
     return cupy.asarray(numpy.array(found, numpy.uint64))
+
+
+def offsets_of(lengths: Any, arcs: int) -> Any:
+    """Sum the lengths of rows up, which have so many arcs: uint32 where these fit, else int64 (rows + 1,)."""
+    import cupy
+
+    offsets = cupy.zeros(len(lengths) + 1, numpy.uint32 if arcs < 1 << 32 else numpy.int64)
+    cupy.cumsum(lengths, dtype=offsets.dtype, out=offsets[1:])
+    return offsets
+
+
+def narrow(offsets: Any) -> Any:
+    """Give offsets as uint32, where they fit."""
+    return offsets.astype(numpy.uint32) if int(offsets[-1]) < 1 << 32 else offsets
+
+
+def rank_arrays(share: Share, rank: int) -> dict[str, Any]:
+    """Name the arrays of a rank whose share is of all rows, in the order in which they are stored."""
+    import cupy
+
+    arrays: dict[str, Any] = {}
+    for name, columns in share.columns.items():
+        lengths, prefix = share.lengths[name], f"rank{rank}/{name}"
+        arrays[f"{prefix}/column_indices"] = columns
+        arrays[f"{prefix}/row_offsets"] = offsets_of(lengths, len(columns))
+        if name == "nd":
+            arrays[f"{prefix}/source_list"] = cupy.flatnonzero(lengths).astype(numpy.uint32)
+        elif name != "nn":
+            arrays[f"{prefix}/source_mask"] = packed_bits(lengths != 0, cupy)
+    return arrays

@@ -43,26 +43,39 @@ class Machine:
     ranks_per_host: int
 
 
-H200_PEER = Machine(
-    name="H200, peers",
-    access_rate=40e9,
-    cached_rate=153e9,
-    cut_rate=18e9,
-    label_rate=360e9,
-    cache_bytes=60e6,
-    memory_bandwidth=4.2e12,
-    level_seconds=13e-6,
-    commit_seconds=6e-6,
-    end_levels=2,
-    link_bandwidth=337e9,
-    link_latency=3e-6,
-    host_bandwidth=8 * 50e9,
-    host_latency=10e-6,
-    message_seconds=1e-6,
-    ranks_per_host=8,
-)
-"""Measured on one and two H200 GPUs of a host; docs/tuning.md has what each rate comes from."""
+_MACHINES = {
+    "name": ("H200, peers", "P100, Ray", "CPU workers"),
+    "access_rate": (40e9, 5.8e9, 0.1e9),
+    "cached_rate": (153e9, 5.8e9, 0.4e9),
+    "cut_rate": (18e9, 2.9e9, 0.05e9),
+    "label_rate": (360e9, 10e9, 0.1e9),
+    "cache_bytes": (60e6, 4e6, 8e6),
+    "memory_bandwidth": (4.2e12, 0.5e12, 10e9),
+    "level_seconds": (13e-6, 0.3e-3, 0.2e-3),
+    "commit_seconds": (6e-6, 0.0, 0.0),
+    "end_levels": (2, 0, 0),
+    "link_bandwidth": (337e9, 40e9, 1e9),
+    "link_latency": (3e-6, 50e-6, 1.5e-3),
+    "host_bandwidth": (8 * 50e9, 2 * 12.5e9, 1e9),
+    "host_latency": (10e-6, 0.3e-3, 1.5e-3),
+    "message_seconds": (1e-6, 5e-6, 1e-4),
+    "ranks_per_host": (8, 4, 1),
+}
+"""The first is measured on one and two H200 GPUs of a host; docs/tuning.md has what each rate comes from.
 
+The second is the paper's machine (Pan, Pearce, Owens 2018, section VI-A): NVLink of 40 GB/s, and for two
+sockets 100 Gb/s of InfiniBand each, at line rate. The access rate is fitted to its table II (22.9 GTEPS of
+one GPU at scale 24) with two accesses for a cut arc and half of one for a label, the latencies to the few
+milliseconds that section VI-D gives an iteration on 40 hosts. The third are processes that talk over sockets,
+mostly assumed; `gravel.kernels.partition.model.calibrated` fits local rates to a run."""
+
+
+def _machine(place: int) -> Machine:
+    facts: dict[str, Any] = {name: values[place] for name, values in _MACHINES.items()}
+    return Machine(**facts)
+
+
+H200_PEER, P100_RAY, CPU_WORKERS = map(_machine, range(3))
 H200_NCCL = replace(
     H200_PEER,
     name="H200, NCCL",
@@ -72,50 +85,6 @@ H200_NCCL = replace(
     link_latency=8.7e-6,
 )
 """The same with NCCL, whose host launches the kernels and messages of every level."""
-
-P100_RAY = Machine(
-    name="P100, Ray",
-    access_rate=5.8e9,
-    cached_rate=5.8e9,
-    cut_rate=2.9e9,
-    label_rate=10e9,
-    cache_bytes=4e6,
-    memory_bandwidth=0.5e12,
-    level_seconds=0.3e-3,
-    commit_seconds=0.0,
-    end_levels=0,
-    link_bandwidth=40e9,
-    link_latency=50e-6,
-    host_bandwidth=2 * 12.5e9,
-    host_latency=0.3e-3,
-    message_seconds=5e-6,
-    ranks_per_host=4,
-)
-"""The paper's machine (Pan, Pearce, Owens 2018, section VI-A): NVLink of 40 GB/s, and for two sockets 100
-Gb/s of InfiniBand each, at line rate. The access rate is fitted to its table II (22.9 GTEPS of one GPU at
-scale 24) with two accesses for a cut arc and half of one for a label, the latencies to the few milliseconds
-that section VI-D gives an iteration on 40 hosts."""
-
-CPU_WORKERS = Machine(
-    name="CPU workers",
-    access_rate=0.1e9,
-    cached_rate=0.4e9,
-    cut_rate=0.05e9,
-    label_rate=0.1e9,
-    cache_bytes=8e6,
-    memory_bandwidth=10e9,
-    level_seconds=0.2e-3,
-    commit_seconds=0.0,
-    end_levels=0,
-    link_bandwidth=1e9,
-    link_latency=1.5e-3,
-    host_bandwidth=1e9,
-    host_latency=1.5e-3,
-    message_seconds=1e-4,
-    ranks_per_host=1,
-)
-"""Processes that talk over sockets, mostly assumed; `gravel.kernels.partition.model.calibrated` fits local
-rates to a run."""
 
 
 @dataclass(frozen=True)

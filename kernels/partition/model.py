@@ -20,7 +20,6 @@ from typing import Any
 
 from gravel.kernels.partition.census import Division
 from gravel.kernels.partition.machines import H200_PEER, Machine
-from gravel.kernels.partition.workload import BY_DEGREE, DEGREE_ORDER, Searching
 
 __all__ = [
     "BY_DEGREE",
@@ -168,3 +167,39 @@ def fastest(divisions: Sequence[Division], **facts: Any) -> Division:
     equals.
     """
     return min(divisions, key=lambda division: predict(division, **facts).seconds)
+
+
+@dataclass(frozen=True)
+class Searching:
+    """How a search goes. The defaults are those of Kronecker graphs in their own order, with predecessors."""
+
+    levels: float = 7
+    mask_levels: float = 4
+    """Levels that find delegates, about half of them (section V-B)."""
+    expanded: float = 0.02
+    """Share of nd, dn and dd arcs that a search with directions expands forward."""
+    pulled: float = 0.011
+    """Share of nd, dn and dd arcs that normal vertices pull along: hardly more than one each."""
+    parents: float = 5.0
+    """Columns that a rank tests for a delegate. They do not get fewer with shorter rows of more ranks."""
+    nn_visited: float = 1.0
+    """Share of nn arcs that a search with directions goes along: all where nn is visited forward alone."""
+    nn_backward_levels: float = 0.0
+    """Levels in which it is not, and every rank of a host reads the frontiers of the others."""
+    reached: float = 0.55
+    """Share of vertices that are labelled; the others have no arcs, mostly."""
+    together: float = 1.0
+    """Labels that are written in the time of one that lies alone."""
+    label_bytes: float = 14
+    """Moved for each vertex at the beginning and end: a depth of a byte is cleared and read, a distance of 4
+    bytes written, and for a predecessor a key of 8 cleared, or one of 4 copied from what is expected."""
+    direction_optimized: bool = True
+    local_all_to_all: bool = False
+
+
+BY_DEGREE = Searching(parents=1.2, nn_visited=0.1, nn_backward_levels=2.5)
+"""With delegates numbered by their arcs and nn in both directions: GPUs, unless for smallest predecessors."""
+
+DEGREE_ORDER = replace(BY_DEGREE, together=1.15)
+"""The same in degree order: what a level labels lies close together. Labels took 2.5 ns a thousand against
+2.9 in the graph's own order (scale 24, one H200)."""

@@ -16,10 +16,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Endpoint, Groups, Program, Stopwatch, gather, swap
-from gravel.kernels.partition.direct import Direct
-from gravel.kernels.partition.local_all_to_all import LocalAllToAll
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.partition.rank_search import RankSearch
+from gravel.kernels.partition.routes import Direct, LocalAllToAll
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,10 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.buffers import make
+from gravel.kernels.partition.buffers import bins, search_on_cpu
 from gravel.kernels.partition.directions import Ends, is_backward
-from gravel.kernels.partition.layout import RankPart, find_delegate, mask_words
+from gravel.kernels.partition.layout import RankPart, find_delegate
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
 from gravel.kernels.partition.visits import (
     NOBODY,
@@ -67,15 +69,13 @@ class RankSearch:
         self.rank = part.rank
         self.asked, self.options = asked, options
         self.optimized = asked.symmetric and options.direction_optimized
-        self.distance = numpy.empty(local, numpy.int32)
-        self.predecessor = numpy.empty(local, numpy.int64)
-        self.nn_predecessor = numpy.empty(local, numpy.int64)
-        self.delegate_distance = numpy.empty(len(delegates), numpy.int32)
-        self.delegate_predecessor = numpy.empty(len(delegates), numpy.int64)
-        self.level = 0
-        self._seen = numpy.empty(mask_words(len(delegates)), numpy.uint64)
-        self._newly = numpy.empty(local, numpy.int64)
-        self._marked = 0
+        arrays = make(search_on_cpu(local, len(delegates)), numpy)
+        self.distance, self.delegate_distance = arrays["distance"], arrays["delegate_distance"]
+        self.predecessor, self.nn_predecessor = arrays["predecessor"], arrays["nn_predecessor"]
+        self.delegate_predecessor = arrays["delegate_predecessor"]
+        self._seen: NDArray[Any] = arrays["seen"]
+        self._newly = arrays["newly"]
+        self.level = self._marked = 0
         self._filled = {
             "nd": len(part.nd_source_list),
             "dn": int(numpy.bitwise_count(part.dn_source_mask).sum()),
@@ -162,7 +162,7 @@ class RankSearch:
         count_nn(self._frontier, self.ranks, *part.nn, counts)
         starts = numpy.zeros(self.ranks + 1, numpy.int64)
         numpy.cumsum(counts, out=starts[1:])
-        ids, tails = (numpy.empty(int(starts[-1]), numpy.uint32) for _ in range(2))
+        ids, tails = make(bins(int(starts[-1])), numpy).values()
         bin_nn(self._frontier, self.ranks, *part.nn, starts[:-1].copy(), ids, tails)
         return Bins(starts, ids, tails)
 

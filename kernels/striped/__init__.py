@@ -27,7 +27,7 @@ from gravel.kernels.striped.layout import (
     stripe_rows,
 )
 from gravel.kernels.striped.options import StripedOptions
-from gravel.kernels.striped.search import StripedSearch, search_rank
+from gravel.kernels.striped.program import StripedSearch, search_rank
 
 __all__ = [
     "StripedOptions",

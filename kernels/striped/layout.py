@@ -12,7 +12,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.distribute import offsets_of
+from gravel.kernels.partition.chunks import offsets_of
 from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, Subgraph, check_ranks, row_lengths
 from gravel.kernels.partition.shares import Share
 

@@ -13,7 +13,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from gravel.kernels.exchange import Endpoint, Program, Stopwatch, gather
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.exchange import Endpoint, Program, Stopwatch, Wire, drive, gather
+from gravel.kernels.partition.layout import PartitionedGraph
+from gravel.kernels.partition.search import LockStepSearch
+from gravel.kernels.striped.layout import check_stripes
+from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.rank import StripedRankSearch
 
 
@@ -98,3 +103,31 @@ def search_program(end: Endpoint, state: StripedRankSearch, source: int) -> Prog
     predecessor = state.own_predecessors()
     milliseconds = (time.perf_counter() - started) * 1e3
     return RankLabels(state.distance.copy(), predecessor, milliseconds, tuple(records))
+
+
+class StripedSearch(LockStepSearch):
+    """A search over a striped graph.
+
+    Results are in the numbering that was striped; predecessors are the smallest possible, as those of every
+    search of a graph in one piece.
+    """
+
+    strategy = "striped"
+    reason = "the graph is striped over ranks"
+
+    def __init__(
+        self, graph: PartitionedGraph, asked: Asked = Asked(), options: StripedOptions = StripedOptions()
+    ) -> None:
+        check_stripes(graph)
+        facts = graph.vertex_count, graph.ranks
+        super().__init__(
+            graph, asked, lambda rank: StripedRankSearch(graph.parts[rank], *facts, asked, options)
+        )
+
+    def _program(self, end: Endpoint, source: int) -> Any:
+        return search_program(end, self._ranks[end.rank], source)
+
+
+def search_rank(wire: Wire, state: StripedRankSearch, source: int) -> RankLabels:
+    """Search from one vertex as one rank of a gang; every rank calls this with its own state."""
+    return drive(search_program(Endpoint(wire), state, source), wire)

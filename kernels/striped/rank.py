@@ -7,22 +7,133 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.atomics import compare_and_swap, fetch_add, fetch_min
 from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.buffers import make
+from gravel.kernels.jit import serial
+from gravel.kernels.partition import buffers
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 from gravel.kernels.striped.options import StripedOptions
-from gravel.kernels.striped.steps import (
-    NOBODY,
-    contract,
-    contract_block,
-    cull_bins,
-    expand_block,
-    mark,
-    scatter_block,
-)
 
 BINS_ALONE = 1 << 12
 """Vertices of a bin up to which one thread contracts it, without asking whether more would help."""
+
+
+NOBODY = numpy.int64(0x7FFFFFFFFFFFFFFF)
+"""The predecessor that every other one is smaller than."""
+
+
+@serial
+def expand_block(  # type: ignore[no-untyped-def]
+    frontier, first, last, before, offsets, columns, ranks, words, word_starts, masked, history,
+    heads, tails, tree, counts, culled,
+):  # fmt: skip
+    """Gather the neighbours of frontier[first:last] and keep those that neither filter drops.
+
+    Survivors go to heads[before[first]:], their number by owner to `counts`; `culled` counts what the
+    history and the bitmask dropped. `history` is the number of its entries, 0 for none.
+    """
+    seen = numpy.full(max(1, history), -1, numpy.int64)
+    mask = numpy.int64(history - 1)
+    place = before[first]
+    for position in range(first, last):
+        local = frontier[position]
+        for arc in range(numpy.int64(offsets[local]), numpy.int64(offsets[local + 1])):
+            v = columns[arc]
+            if history:
+                cell = numpy.int64(v) & mask
+                if seen[cell] == numpy.int64(v):
+                    culled[0] += 1
+                    continue
+                seen[cell] = numpy.int64(v)
+            owner = v % ranks
+            there = v // ranks
+            if masked:
+                word = words[word_starts[owner] + numpy.int64(there >> 6)]
+                if (word >> numpy.uint64(there & 63)) & numpy.uint64(1):
+                    culled[1] += 1
+                    continue
+            heads[place] = v
+            if tree:
+                tails[place] = local
+            place += 1
+            counts[owner] += 1
+
+
+@serial
+def scatter_block(start, count, heads, tails, ranks, places, ids, sources, tree):  # type: ignore[no-untyped-def]
+    """Sort a block's survivors into the bins; `places` has the block's first place in each."""
+    for position in range(start, start + count):
+        v = heads[position]
+        owner = v % ranks
+        place = places[owner]
+        places[owner] = place + 1
+        ids[place] = v // ranks
+        if tree:
+            sources[place] = tails[position]
+
+
+@serial
+def cull_bins(first, last, starts, ids, sources, tree, words, word_starts, kept):  # type: ignore[no-untyped-def]
+    """Keep of each of some bins what the bitmask does not have yet, and enter it there."""
+    for owner in range(first, last):
+        base = word_starts[owner]
+        place = starts[owner]
+        for position in range(starts[owner], starts[owner + 1]):
+            there = ids[position]
+            index = base + numpy.int64(there >> 6)
+            bit = numpy.uint64(1) << numpy.uint64(there & 63)
+            if words[index] & bit:
+                continue
+            words[index] |= bit
+            ids[place] = there
+            if tree:
+                sources[place] = sources[position]
+            place += 1
+        kept[owner] = place - starts[owner]
+
+
+@serial
+def contract(  # type: ignore[no-untyped-def]
+    ids, tails, scale, shift, level, distance, predecessor, tree, newly, marked
+):
+    """Claim what a bin brings, alone; tail t is vertex t * scale + shift. Returns how many are new."""
+    for position in range(len(ids)):
+        local = ids[position]
+        if distance[local] == -1:
+            distance[local] = level + 1
+            newly[marked] = local
+            marked += 1
+        elif not tree or distance[local] != level + 1:
+            continue
+        if tree:
+            predecessor[local] = min(predecessor[local], numpy.int64(tails[position]) * scale + shift)
+    return marked
+
+
+@serial
+def contract_block(  # type: ignore[no-untyped-def]
+    first, last, ids, tails, scale, shift, level, distance, predecessor, tree, newly, marker
+):
+    """Claim a part of a bin while other threads claim others; `marker[0]` counts what is newly visited."""
+    for position in range(first, last):
+        local = ids[position]
+        if distance[local] == -1:
+            if compare_and_swap(distance, local, numpy.int32(-1), numpy.int32(level + 1)) == -1:
+                newly[fetch_add(marker, 0, numpy.int64(1))] = local
+        elif not tree or distance[local] != level + 1:
+            continue
+        if tree:
+            fetch_min(predecessor, local, numpy.int64(tails[position]) * scale + shift)
+
+
+@serial
+def mark(newly, base, words):  # type: ignore[no-untyped-def]
+    """Enter this rank's own new vertices in the bitmask."""
+    for position in range(len(newly)):
+        there = newly[position]
+        words[base + numpy.int64(there >> 6)] |= numpy.uint64(1) << numpy.uint64(there & 63)
 
 
 class Bins:
@@ -67,20 +178,20 @@ class StripedRankSearch:
         self.asked, self.options, self.tree = asked, options, asked.tree
         counts = [local_count(vertex_count, ranks, rank) for rank in range(ranks)]
         local = counts[self.rank]
-        self.distance = numpy.empty(local, numpy.int32)
-        self.predecessor = numpy.empty(local if self.tree else 0, numpy.int64)
         self.level = 0
         self._word_starts = numpy.zeros(ranks + 1, numpy.int64)
         self._word_starts[1:] = numpy.cumsum([(count + 63) // 64 for count in counts])
-        masked = self.options.bitmask
-        self._words = numpy.zeros(int(self._word_starts[-1]) if masked else 0, numpy.uint64)
-        self._newly = numpy.empty(local, numpy.uint32)
+        words = int(self._word_starts[-1]) * options.bitmask
+        arrays = make(buffers.stripe_on_cpu(local, words, tree=self.tree), numpy)
+        self.distance, self.predecessor = arrays["distance"], arrays["predecessor"]
+        self._newly, self._words = arrays["newly"], arrays["bitmask"]
         self._marker = numpy.zeros(1, numpy.int64)
         self._frontier = self._newly[:0].copy()
+        columns = part.nn.column_indices.dtype
         # Modulo and quotient are several times faster in the width of the columns.
-        self._divisor = part.nn.column_indices.dtype.type(ranks)
-        self._heads = numpy.empty(0, part.nn.column_indices.dtype)
-        self._tails = numpy.empty(0, numpy.uint32)
+        self._divisor = columns.type(ranks)
+        self._vertex = f"u{columns.itemsize}"
+        self._heads, self._tails = make(buffers.stripe_queue(0, self._vertex, tree=self.tree), numpy).values()
 
     def start(self, source: int) -> None:
         """Forget the last search and place the source, a vertex, on the rank that owns it."""
@@ -116,8 +227,8 @@ class StripedRankSearch:
         )
         arcs = int(before[-1])
         if arcs > len(self._heads):
-            self._heads = numpy.empty(arcs, self._heads.dtype)
-            self._tails = numpy.empty(arcs if tree else 0, numpy.uint32)
+            queue = make(buffers.stripe_queue(arcs, self._vertex, tree=tree), numpy)
+            self._heads, self._tails = queue["heads"], queue["tails"]
         blocks = row_blocks(before)
         places = {first: place for place, (first, _) in enumerate(blocks)}
         counts = numpy.zeros((len(blocks), ranks), numpy.int64)
@@ -137,8 +248,7 @@ class StripedRankSearch:
         starts = numpy.zeros(ranks + 1, numpy.int64)
         starts[1:] = ends[-1]
         # Others read the bins while this rank goes on, so every level has arrays of its own.
-        ids = numpy.empty(int(starts[-1]), numpy.uint32)
-        tails = numpy.empty(len(ids) if tree else 0, numpy.uint32)
+        ids, tails = make(buffers.bins(int(starts[-1]), tree=tree), numpy).values()
 
         def scatter_one(first: int, _: int) -> None:
             place = places[first]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gravel.kernels.arrays import backend_of
+from gravel.kernels.buffers import Table, table
 from gravel.kernels.verify.result import NAMED, Check
 
 EDGES_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 25}
@@ -38,6 +39,18 @@ BY_CONSTRUCTION = {
     "reason": "levels are counted along the tree, so its edges join neighbouring levels by construction",
 }
 """Rule 2, as a verification tells what it did not check."""
+
+
+def checking(vertices: int, edges: int, place: str) -> Table:
+    """State what `check_with_list` takes at most beside predecessors, by the side where they lie.
+
+    Levels of both ends of edges, their difference and its size, and what is found of them; predecessors in a
+    row, levels, those of predecessors, and marks.
+    """
+    at_once = min(edges, EDGES_AT_ONCE["cpu" if place == "host" else "cuda"])
+    ends = table(place, ends=("i4", (2, at_once)), difference=("i4", (2, at_once)), found=("u4", at_once))
+    rows = table(place, predecessor=("i8" if place == "device" else "i4", vertices), marks=("u4", vertices))
+    return *ends, *rows, *table(place, levels=("i4", vertices), above=("i4", vertices))
 
 
 @dataclass(frozen=True)

@@ -270,10 +270,9 @@ _selection_options = together(
 def push(**options: Any) -> int:
     """Copy what is missing in REMOTE (a folder or s3://bucket/prefix) from this cache.
 
-    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
-    option may be given several times. Without REMOTE, results go to the store that --cache names. An
-    interrupted copy continues where it stopped. Recipes are signed with this user's key (see `gravel
-    trust key`). Exit code 1: something here is damaged and was not copied.
+    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Without
+    REMOTE, results go to the store that --cache names. An interrupted copy continues where it stopped.
+    Recipes are signed with this user's key. Exit code 1: something here is damaged and was not copied.
     """
     return _move(push_pull.push, "pushed", "to", **options)
 
@@ -286,10 +285,9 @@ def push(**options: Any) -> int:
 def pull(**options: Any) -> int:
     """Copy what is missing here from REMOTE (a folder or s3://bucket/prefix), and check all of it.
 
-    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Each
-    option may be given several times. Without REMOTE, results come from the store that --cache names.
-    Recipes count if a trusted key signed them (see `gravel trust`). Exit code 1: something there is
-    damaged and was not copied.
+    Without --run, --workflow or --recipe everything is copied, including the records of ended runs. Without
+    REMOTE, results come from the store that --cache names. Recipes count if a trusted key signed them.
+    Exit code 1: something there is damaged and was not copied.
     """
     return _move(push_pull.pull, "pulled", "from", **options)
 

@@ -20,6 +20,7 @@ from gravel.pipeline.cli.options import (
     selection_options,
     trust_option,
 )
+from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.errors import GravelError, RequestError
 from gravel.pipeline.records.record import DONE
 
@@ -197,7 +198,7 @@ def _say_what_went_wrong(outcome: RunOutcome, plan: Plan, data: str | None) -> N
 
 
 def _answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> Iterator[str]:
-    """Yield lines on each search of a run: vertices reached, levels, milliseconds; then if it was verified.
+    """Yield lines on each search of a run: vertices reached, levels, time; then if it was verified.
 
     `sources` are the ids that were asked for. Those of random sources are looked up among the file's.
     """
@@ -215,11 +216,11 @@ def _answer(root: Path, record: Mapping[str, Any], sources: Sequence[str]) -> It
         return
     vertices = measured[0]["graph"]["vertices"]
     names = sources or _ids(cache, found, [search["source"] for search in searches])
-    rows = [("SOURCE", "REACHED", "LEVELS", "MILLISECONDS")]
+    rows = [("SOURCE", "REACHED", "LEVELS", "TOOK")]
     for name, search in zip(names, searches, strict=False):
         reached = search["reached"]
         share = f"{reached:,} of {vertices:,} vertices ({reached / max(vertices, 1):.1%})"
-        rows.append((str(name), share, str(search["depth"]), f"{search['milliseconds']:.3g}"))
+        rows.append((str(name), share, str(search["depth"]), format_seconds(search["milliseconds"] / 1e3)))
     yield from text_table(rows, right=(2, 3))
     verified = any(stage["stage"] == "verify" for stage in stages)
     yield "searches verified: every check passed" if verified else "searches not verified"
@@ -255,8 +256,8 @@ def profile_text(record: Mapping[str, Json]) -> str:
     text = "\n".join(text_table(rows, right=range(1, len(heads))))
     if (whole := whole_run(record)) is not None:
         text += (
-            f"\n{whole.seconds:.2f} s in all: {sum(whole.before.values()):.2f} before the first stage "
-            f"({_parts(whole.before)}), {whole.stages:.2f} from there to the end of the last, "
+            f"\n{format_seconds(whole.seconds)} in all: {sum(whole.before.values()):.2f} before the first "
+            f"stage ({_parts(whole.before)}), {whole.stages:.2f} from there to the end of the last, "
             f"{sum(whole.after.values()):.2f} after it ({_parts(whole.after)})"
         )
         text += f"; on other threads: {_parts(whole.beside)}" if whole.beside else ""

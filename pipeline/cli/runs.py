@@ -42,7 +42,7 @@ MAX_NAMES = 3  # entries named in the column of what was computed
 @click.option(
     "-n", "limit", type=click.IntRange(1), default=20, show_default=True, help="The number of runs to list."
 )
-@click.option("--all", "exports", is_flag=True, help="List what exports computed, too.")
+@click.option("--all", "exports", is_flag=True, help="List what exports and gravel.graph computed, too.")
 @cache_option
 def command(
     run: str | None, target: str | None, as_json: bool, limit: int, exports: bool, cache_path: str | None

@@ -13,6 +13,7 @@ import click
 
 from gravel.pipeline.cli.completion import run_stages, runs
 from gravel.pipeline.cli.options import cache_option, json_option, open_cache, print_json
+from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.memory import format_bytes
 from gravel.pipeline.records.past_runs import find_run, list_runs
@@ -193,7 +194,7 @@ def _maker(origin: Origin) -> str:
         return "its recipe is gone"
     made = origin.recipe.provenance
     seconds, when = made.get("seconds"), made.get("started", origin.recipe.created)
-    took = f" in {seconds:.3g} s" if isinstance(seconds, int | float) else ""
+    took = f" in {format_seconds(seconds)}" if isinstance(seconds, int | float) else ""
     if isinstance(when, int | float):
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(when))
     return (

@@ -78,7 +78,7 @@ def _details(stage: Stage) -> Iterator[str]:
 
 
 def _fields(model: type[BaseModel], indent: str, above: tuple[type[BaseModel], ...]) -> Iterator[str]:
-    from gravel.stages.documented import documented, models_in
+    from gravel.stages.stage import documented, models_in
 
     for name, info in documented(model).model_fields.items():
         default = "required" if info.is_required() else f"default {default_text(info)}"
@@ -179,7 +179,7 @@ def type_text(annotation: Any, *metadata: Any) -> str:
     if origin is Literal:
         return " | ".join(str(each) for each in arguments)
     if origin in (Union, UnionType):
-        return " | ".join(type_text(each) for each in arguments)
+        return " | ".join(type_text(each) for each in arguments if not _is_internal(each))
     if origin in (list, tuple, set, frozenset):
         return f"list of {type_text(arguments[0])}" if arguments else "list"
     if origin is dict:
@@ -190,6 +190,13 @@ def type_text(annotation: Any, *metadata: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return "{" + ", ".join(annotation.model_fields) + "}"
     return getattr(annotation, "__name__", str(annotation))
+
+
+def _is_internal(annotation: Any) -> bool:
+    """Say whether no user writes a form, which the JSON schema leaves out, too."""
+    from pydantic.json_schema import SkipJsonSchema
+
+    return any(isinstance(each, SkipJsonSchema) for each in get_args(annotation)[1:])
 
 
 def strategies_of(stage: Stage) -> dict[str, list[Strategy]]:

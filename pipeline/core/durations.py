@@ -51,7 +51,9 @@ def format_duration(seconds: float) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """Write a duration: 0.42 s, 12.3 s, 4 min 05 s, 2 h 03 min."""
+    """Write a duration: 0.00042 s, 0.42 s, 12.3 s, 4 min 05 s, 2 h 03 min."""
+    if 1e-8 < seconds < 0.005:
+        return f"{float(f'{seconds:.1e}'):.9f}".rstrip("0") + " s"
     if seconds < 99.95:
         return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

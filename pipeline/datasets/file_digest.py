@@ -19,9 +19,8 @@ from gravel.pipeline.core.files import shows_every_change, state_of
 from gravel.pipeline.store.files import LocalFiles
 from gravel.pipeline.store.folder import DIGESTS
 from gravel.stages.addresses import check_scheme
-from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.errors import StageError
-from gravel.stages.urls import is_url, without_file_scheme
+from gravel.stages.urls import CORRECT_LINK, broken_link, is_url, without_file_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

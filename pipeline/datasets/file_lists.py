@@ -10,9 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gravel.stages.addresses import address_of, is_http
-from gravel.stages.broken_links import broken_link
 from gravel.stages.errors import StageError
-from gravel.stages.urls import is_url, shown, variables, without_file_scheme
+from gravel.stages.urls import broken_link, is_url, shown, variables, without_file_scheme
 
 HIDDEN = (".", "_")
 """What names begin with that writers of part files give to files without edges, such as `_SUCCESS`."""

@@ -148,7 +148,7 @@ def _traversal(one: Traversal, ids: FileIds) -> Columns:
         }
         if one.distance is not None:
             # Hops are stored in the smallest type; lengths of paths have a type of their own.
-            hops = None if one.algorithm == "sssp" else "int32"
+            hops = None if one.algorithm == "shortest_paths" else "int32"
             columns["distance"] = _distances(one.distance, row, dtype=hops)
         if one.predecessor is not None:
             columns["predecessor"] = ids.column(one.predecessor, row)
@@ -201,7 +201,10 @@ def _measurement(one: Measurement, ids: FileIds) -> Columns:
 def _centrality(one: Centrality, ids: FileIds) -> Columns:
     ends = {"vertex": one.vertex} if one.target is None else {"source": one.vertex, "target": one.target}
     columns = {name: ids.column(end) for name, end in ends.items()}
-    return _table(len(one.value), {**columns, one.measure: _numbers(one.value)})
+    columns[one.measure] = _numbers(one.value)
+    if one.error is not None:
+        columns["error"] = _numbers(one.error)
+    return _table(len(one.value), columns)
 
 
 def _paths(one: Paths, ids: FileIds) -> Columns:

@@ -8,12 +8,13 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 from gravel.pipeline.core.errors import GravelError, Location, RequestError
 from gravel.pipeline.core.files import as_given
-from gravel.pipeline.export.columns import TEXT, Columns
+from gravel.pipeline.export.columns import TEXT, Batch, Columns
 
 LONGEST_IN_NPZ = 256
 """Characters of a text: npz has no texts of any length without pickle, so each takes 4 bytes a character of
@@ -36,7 +37,19 @@ def _write_csv(columns: Columns, path: Path) -> None:
     import pyarrow
 
     with pyarrow.OSFile(os.fsencode(path), "wb") as sink:
-        _write_batches(columns, sink, _csv_writer(columns))
+        _write_batches(_as_float32(columns), sink, _csv_writer(columns))
+
+
+def _as_float32(columns: Columns) -> Columns:
+    """Return the columns with distances as float32: sums of float32, whose further digits say nothing."""
+    if columns.dtypes.get("distance") != "float64":
+        return columns
+
+    def batches() -> Iterator[Batch]:
+        for batch in columns.batches():
+            yield {**batch, "distance": batch["distance"].astype("float32")}
+
+    return replace(columns, dtypes={**columns.dtypes, "distance": "float32"}, batches=batches)
 
 
 def _csv_writer(columns: Columns) -> Callable[[Any, Any], Any]:
@@ -148,4 +161,4 @@ def write_file(columns: Columns, path: Path) -> bool:
 
 def write_csv_to(columns: Columns, stream: BinaryIO) -> None:
     """Write a table as CSV to an open stream, such as standard output."""
-    _write_batches(columns, stream, _csv_writer(columns))
+    _write_batches(_as_float32(columns), stream, _csv_writer(columns))

@@ -19,9 +19,8 @@ from gravel.pipeline.plan.vertex_ids import Output, ids_through, planned_ids
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.folder import resolved_path
 from gravel.pipeline.workflow.data_files import listed_id
-from gravel.stages.broken_links import broken_link
 from gravel.stages.stage import FileInput, Parameters, Stage
-from gravel.stages.urls import is_url
+from gravel.stages.urls import broken_link, is_url
 
 MAX_BYTES = 64 << 20
 """Of a file of sources: a search from each of its lines would take days."""
@@ -94,14 +93,19 @@ class RecipeMaker:
         self.open_ids: Callable[[str], Any] | None = None
 
     def resolve(self, run: StageRun, upstream: Mapping[str, tuple[str, ...]]) -> Parameters:
-        """Return the parameters with given source ids replaced by internal indices, and with ids of graphs.
+        """Return the parameters with given source ids replaced by internal indices.
+
+        A report's have the ids of its graphs, and whether all of these are read from files.
+
 
         Raises UnknownSource for an id that is not in the graph, and NeedsResult where that cannot be known.
         """
         if "graphs" in run.stage.parameters.model_fields:
             refs = [ref for slot in run.inputs.values() for ref in slot]
             graphs = tuple(_graph_id(self._plan, ref, upstream) for ref in refs)
-            return run.parameters.model_copy(update={"graphs": graphs})
+            sources = [each for each in self._plan.lineage(run.key) if "VertexIds" in each.stage.outputs]
+            own = bool(sources) and all(each.stage.files(each.parameters) for each in sources)
+            return run.parameters.model_copy(update={"graphs": graphs, "from_files": own})
         ids, listed = run.stage.source_ids(run.parameters), run.stage.ids_file(run.parameters)
         if not ids and listed is None:
             return run.parameters

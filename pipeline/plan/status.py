@@ -138,7 +138,12 @@ Parts = dict[str, Json]
 
 MAX_TEXT = 60  # characters of an old or new value
 MAX_RUNS = 8  # earlier runs of a project whose records are read, the newest first
-FILLED_IN = ("labels", "graphs", "not_run")  # parameters of a report that follow from its inputs
+FILLED_IN = (
+    "labels",
+    "graphs",
+    "from_files",
+    "not_run",
+)  # parameters of a report that follow from its inputs
 MAX_PAST = 200  # earlier recipes of a stage that are compared, the newest first
 
 

@@ -198,7 +198,11 @@ def _of_traversal(traversal: Traversal) -> Iterator[str]:
         yield from _indices("component", numpy.asarray(traversal.component), n, n)
     searches = 0 if traversal.sources is None else len(traversal.sources)
     wide = ("int32" if n < 1 << 31 else "int64",)
-    lengths = ("int32", "int64", "float64") if traversal.algorithm == "sssp" else ("int32", "int16", "int8")
+    lengths = (
+        ("int32", "int64", "float64")
+        if traversal.algorithm == "shortest_paths"
+        else ("int32", "int16", "int8")
+    )
     for name, dtypes in (("distance", lengths), ("predecessor", wide)):
         array = getattr(traversal, name)
         if array is not None and (str(array.dtype) not in dtypes or array.shape != (searches, n)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -234,7 +235,14 @@ MAX_NOTES = 12
 def reading_notes(record: Mapping[str, Any], cache: Cache) -> list[str]:
     """List what ingest says of its files, and how many edges are left out where there is one graph."""
     readers = [stage for stage in record["stages"] if stage["stage"] == "ingest" and stage["remarks"]]
-    notes = [remark for stage in readers for remark in stage["remarks"]]
+    alike: dict[str, list[str]] = {}
+    for remark in (remark for stage in readers for remark in stage["remarks"]):
+        how = re.fullmatch("read .+? as: (.+)", remark)
+        alike.setdefault(how[1] if how else remark, []).append(remark)
+    notes = [
+        each[0] if len(set(each)) == 1 else f"read {len(each):,} files as: {how}"
+        for how, each in alike.items()
+    ]
     if len(readers) == 1:
         notes += _left_out(record, cache)
     if len(notes) > MAX_NOTES:

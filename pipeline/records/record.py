@@ -3,11 +3,11 @@
 `run.json` is written when the run starts and when it ends; `events.jsonl` beside it gets a line for each
 stage run that changes (`gravel.pipeline.records.event_log`), and whoever reads the record of a run that goes
 on reads both. `run.json` holds: `format`, `run`, `kind` (run, or export: what was computed to be written to
-files), `state` (running, done, failed, interrupted), `pid` and `host`, `started` and `ended` (ISO, local
-time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters, matrix), `machine`,
-`options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `outputs` (the files that results
-were written to: `file`, `entry`, `rows`, `state`, which is written, unchanged or missing, and `problem`),
-`spans` (of a run with --profile: see `gravel.pipeline.records.profile`), `datasets` (see
+files or for Python), `state` (running, done, failed, interrupted), `pid` and `host`, `started` and `ended`
+(ISO, local time), `seconds`, `workflow` (name, about, path as given, absolute file, parameters, matrix),
+`machine`, `options`, `cluster`, `report` (path or null), `stages` (see `StageRecord`), `outputs` (the files
+that results were written to: `file`, `entry`, `rows`, `state`, which is written, unchanged or missing, and
+`problem`), `spans` (of a run with --profile: see `gravel.pipeline.records.profile`), `datasets` (see
 `gravel.pipeline.scheduler.outcome.DataSets`), `gone` (data sets of the last run that are no more), `trust`
 (`trust_remote`, and the recipes of others that were `accepted` because of it or `refused`, with the
 fingerprint of the key or null), and for gc the lists `recipes` and `artifacts` of
@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -247,6 +248,11 @@ class RunRecord:
             self._changed = {**changed, **self._changed}  # for the next time
             raise
         self._logged = time.monotonic()
+
+    def discard(self) -> None:
+        """Remove the folder, and write no more."""
+        self.kept = False
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def write(self) -> None:
         """Replace `run.json`."""

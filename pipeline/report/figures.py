@@ -149,7 +149,8 @@ def checked(attributes: Mapping[str, Json]) -> tuple[str, list[dict[str, Json]]]
 def _section(section: Json) -> dict[str, Json]:
     if not isinstance(section, Mapping):
         return _nothing("A section", "it is not what a report holds")
-    kind, title, part = section.get("kind"), str(section.get("title", "")), section.get("part")
+    kind, part = section.get("kind"), section.get("part")
+    title = _pieces(section.get("title", "")) if kind == "answer" else str(section.get("title", ""))
     head = {"title": title, "about": str(section.get("about") or "")}
     head["part"] = part if part in PARTS else "results"
     if kind == "answer":
@@ -178,10 +179,13 @@ def _facts(section: Mapping[str, Json]) -> dict[str, Json]:
     verdict, given, facts = section.get("verdict"), section.get("facts"), []
     for pair in given if isinstance(given, list) else ():
         if isinstance(pair, list) and len(pair) == 2:
-            name, text = pair
-            pieces = isinstance(text, list) and all(map(_is_cell, text))
-            facts.append([str(name), text if pieces else str(text)])
+            facts.append([str(pair[0]), _pieces(pair[1])])
     return {"verdict": verdict if verdict in VERDICTS else "", "facts": facts}
+
+
+def _pieces(text: Json) -> Json:
+    """Return a text, or its pieces where it names vertices."""
+    return text if isinstance(text, list) and all(map(_is_cell, text)) else str(text)
 
 
 def _nothing(title: str, problem: str) -> dict[str, Json]:

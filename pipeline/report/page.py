@@ -21,6 +21,7 @@ from gravel.pipeline.report.links import counts_of, log_address, makers, page_pa
 from gravel.pipeline.report.parts import (
     KEY,
     headline,
+    joined_reports,
     note_verified_runs,
     profile_report,
     workflow_picture,
@@ -94,6 +95,7 @@ def page_text(
         "live": live,
         "static": static,
     }
+    reports = joined_reports(reports)
     figures = (each for report in reports for each in report["sections"] if each["kind"] == "figure")
     pictures = [each for each in figures if each.get("svg") or each.get("chart")]
     for most in (*ROWS, *ROWS[-1:] * len(pictures)):
@@ -142,11 +144,13 @@ def _name_vertices(
         name = ids_behind(of if of in by_key else origin)(piece["vertex"])
         return name if isinstance(name, int) or len(name) <= MAX_SHOWN else name[: MAX_SHOWN - 1] + "…"
 
+    def joined(text: Json) -> Json:
+        return "".join(str(named(piece)) for piece in text) if isinstance(text, list) else text
+
     for section in sections:
         if section["kind"] == "answer":
-            for fact in section["facts"]:
-                if isinstance(fact[1], list):
-                    fact[1] = "".join(str(named(piece)) for piece in fact[1])
+            section["title"] = joined(section["title"])
+            section["facts"] = [[name, joined(text)] for name, text in section["facts"]]
         elif section["kind"] == "table":
             section["rows"] = [
                 [named(cell, str(row[0]) if str(row[0]) in by_key else key) for cell in row]

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 UNCHECKED = "not verified"
 
+MAX_DATA_SETS = 8
+"""Data sets whose reports stand one after the other; more are joined."""
+
 MAX_NAMED = 3
 """Data sets that a headline names; it counts the others."""
 
@@ -94,6 +97,65 @@ def _verified(report: Mapping[str, Json], record: Mapping[str, Json]) -> int:
 def _labels(run: Mapping[str, Json] | None) -> list[str]:
     """Name what a search found; repetitions of it that found the same labels need no checks of their own."""
     return run["outputs"][:1] if run is not None and run["stage"] == "traverse" else []
+
+
+ENDINGS = {"passed": ", all verified", "FAILED": ", verification FAILED", UNCHECKED: ", not all verified"}
+
+
+def joined_reports(reports: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
+    """Join the reports that one entry made of many data sets: each is a row of tables, without charts."""
+    groups: dict[str, dict[str, dict[str, Json]]] = {}
+    for report in reports:
+        # What has other axes too is a report of its own.
+        found = re.fullmatch(r"([^\[]*)\[dataset=('[^']*'|[^,\]]*)\]", report["key"])
+        group, name = (found[1], found[2].strip("'")) if found else (report["key"], "")
+        groups.setdefault(group, {})[name] = report
+    return [
+        one
+        for group in groups.values()
+        for one in ([_joined(group)] if len(group) > MAX_DATA_SETS else group.values())
+    ]
+
+
+def _joined(group: Mapping[str, dict[str, Json]]) -> dict[str, Json]:
+    first = next(iter(group.values()))
+    tables: dict[tuple[str, ...], dict[str, Json]] = {}
+    answers: dict[str, dict[str, Json]] = {}
+    for name, report in group.items():
+        for section in report["sections"]:
+            if section["kind"] == "answer":
+                answers[name] = section
+            elif section["kind"] == "table":
+                table = tables.setdefault((section["title"], *section["columns"]), {**section, "rows": []})
+                table["rows"] += section["rows"]
+    facts = {name: dict(section["facts"]) for name, section in answers.items()}
+    machines = {each.pop("machine", "") for each in facts.values()}
+    columns = [*dict.fromkeys(name for each in facts.values() for name in each)]
+    verdicts = [section["verdict"] for section in answers.values()]
+    verdict = next((each for each in ("FAILED", UNCHECKED, "passed") if each in verdicts), "")
+    head = {
+        "kind": "answer",
+        "part": "answer",
+        "title": f"{len(group):,} data sets{ENDINGS.get(verdict, '')}.",
+        "about": "",
+        "verdict": verdict,
+        "facts": [["machine", "; ".join(sorted(machines - {""}))]] if machines - {""} else [],
+    }
+    rows = [
+        [name, section["title"], *(facts[name].get(column) for column in columns)]
+        for name, section in answers.items()
+    ]
+    answered = {
+        "kind": "table",
+        "part": "results",
+        "title": "Answers",
+        "about": "Charts of each data set are in report.json.",
+        "columns": ["data set", "answer", *columns],
+        "rows": rows,
+    }
+    title = first["title"].partition(": dataset=")[0]
+    key = first["key"].partition("[")[0]
+    return {"key": key, "title": title, "sections": [head, answered, *tables.values()]}
 
 
 MANY = 24

@@ -17,7 +17,10 @@
     const down = heading.getAttribute("aria-sort") === "ascending";
     for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const rows = [...body.rows].map(row => ({row, text: row.cells[heading.cellIndex].textContent.trim()}));
+    const rows = [...body.rows].map(row => {
+      const cell = row.cells[heading.cellIndex];
+      return {row, text: cell.dataset.order ?? cell.textContent.trim()};
+    });
     rows.sort(order(heading.classList.contains("number"), down));
     body.append(...rows.map(each => each.row));
   });

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.tables import NOT_WELL, counts_by_state
 from gravel.stages.artifact import Json
 from gravel.stages.charts import Cells, Chart, Curves, Rows
@@ -14,6 +15,10 @@ Cell = Any
 
 FEW = 4
 """Rows from which on a column that says the same in all of them is written once."""
+NARROW = 4
+"""Columns up to which a table of one row has them side by side; of more each column is a row."""
+TIME = "time"
+"""The column of seconds that are written as times."""
 MANY = 12
 """Rows from which on a table has a filter."""
 VERDICTS = ("passed", "FAILED")
@@ -30,7 +35,7 @@ DATA_SET_COLUMNS = {
     "stage runs": "stages",
     "vertices": "vertices",
     "edges": "edges",
-    "seconds": "seconds",
+    TIME: "seconds",
     "error": "error",
     "file": "location",
 }
@@ -46,6 +51,8 @@ def cell_text(cell: Cell, column: str = "") -> str:
     if isinstance(cell, int):
         return str(cell) if column in NAMES or column.endswith(NAMES_OF_A_RUN) else f"{cell:,}"
     if isinstance(cell, float):
+        if column == TIME:
+            return format_seconds(cell)
         if cell == 0:
             return "0"
         return f"{cell:,.0f}" if abs(cell) >= 999.5 else f"{cell:#.3g}".removesuffix(".")
@@ -64,6 +71,8 @@ def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
         [
             {
                 "text": cell_text(cell, columns[place]),
+                "name": columns[place],
+                "order": cell if columns[place] == TIME else None,
                 "key": place == 0 and isinstance(cell, str),
                 "classes": "number" if place in numeric else cell if cell in (*VERDICTS, *BAD) else "",
             }
@@ -78,6 +87,7 @@ def prepared_table(section: Mapping[str, Json], most: int) -> dict[str, Json]:
         "numeric": numeric,
         "cells": cells,
         "constants": constants,
+        "listed": len(cells) == 1 and len(columns) > NARROW,
         "sorted": len(cells) > 1,
         "filtered": len(cells) >= MANY,
     }

@@ -89,7 +89,7 @@ class JobRun:
     def _close(self, claim: Claim) -> None:
         if claim.state == "running":
             self._conclude(claim, find_record(self.store.root, claim))
-            took = "" if claim.seconds is None else f" after {claim.seconds:.1f} s"
+            took = "" if claim.seconds is None else f" after {format_seconds(claim.seconds)}"
             why = f": {claim.problem}" if claim.problem else ""
             self.say(f"{claim.job}: the run due at {iso(claim.due)} is {claim.state}{took}{why}")
         if self.store.state(self.job).last != claim.name:

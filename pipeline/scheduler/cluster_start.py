@@ -24,7 +24,7 @@ from gravel.pipeline.workers.protocol import Cluster, Reported, WorkerSlot, is_a
 if TYPE_CHECKING:
     from gravel.kernels.compiled.folder import Folder
     from gravel.pipeline.records.profile import Spans
-    from gravel.stages.kernel_variants import Kernel
+    from gravel.stages.kernel_names import Kernel
     from gravel.stages.stage import Need, Parameters
 
 
@@ -281,7 +281,7 @@ def plan_kernels(plan: Plan, environment: RunEnvironment) -> tuple[Kernel, ...]:
     """
     if environment.backend != "cuda" or any(device.fake for device in environment.devices):
         return ()
-    from gravel.stages.cupy_ahead import PREFIX
+    from gravel.stages.kernel_names import PREFIX
     from gravel.stages.kernels_ahead import kernels_ahead
 
     runs = [

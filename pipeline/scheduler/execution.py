@@ -18,7 +18,7 @@ from gravel.pipeline.core.hardware import machine_facts
 from gravel.pipeline.plan.model import without_unable
 from gravel.pipeline.progress.events import QuietDisplay
 from gravel.pipeline.records.past_runs import list_runs, still_runs
-from gravel.pipeline.records.record import RUN, Outline, RunRecord
+from gravel.pipeline.records.record import EXPORT, RUN, Outline, RunRecord
 from gravel.pipeline.scheduler import outcome
 from gravel.pipeline.scheduler.machine import RunOptions, decide, without_workers
 from gravel.pipeline.scheduler.node import ENDED, NOT_RUN, WAITING, WANTED
@@ -158,8 +158,9 @@ def _take_start(spans: Spans, began: float, commanded: float | None) -> None:
 def _run_to_end(run: Run, files: Sequence[Table]) -> outcome.RunOutcome:
     """Carry a run out from its first record to its page, under its lease; results are written to files.
 
-    Raises what its work raises, after the record says so. From a cache that cannot be written what is
-    cached is served, and nothing of the run is kept; `ReadOnly` is raised if something is not cached.
+    Raises what its work raises, after the record says so. An export that computes nothing leaves no record.
+    From a cache that cannot be written what is cached is served, and nothing of the run is kept; `ReadOnly`
+    is raised if something is not cached.
     """
     events, cache = run.events, run.cache
     record = events.record
@@ -197,6 +198,8 @@ def _run_to_end(run: Run, files: Sequence[Table]) -> outcome.RunOutcome:
             with events.spans.take("page"):
                 record.report = outcome.write_page(events, cache)
             events.write()
+            if record.kind == EXPORT and state == "done" and not record.count("computed"):
+                record.discard()
         if record.kept:
             cache.finish_pushes(record.run, wait=state != "interrupted")
     finally:

@@ -22,7 +22,7 @@ from gravel.pipeline.store.opening import open_file, read_whole
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.files import LocalFiles
-    from gravel.stages.checkpoints import Arrays
+    from gravel.stages.context import Arrays
 
 FOLDER = "unfinished"
 

@@ -231,7 +231,7 @@ def extent_of(
         normal_arcs=_normal_arcs(attributes, arrays),
         ranks=attributes.get("ranks") or 0,
         striped=attributes.get("scheme") == "striped",
-        weighted="weights" in arrays or attributes.get("algorithm") == "sssp",
+        weighted="weights" in arrays or attributes.get("algorithm") == "shortest_paths",
         direction=attributes.get("direction", "out"),
         strong=attributes.get("algorithm") == "strong_components",
     )

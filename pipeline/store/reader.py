@@ -53,7 +53,7 @@ def open_artifact(record: ArtifactRecord) -> Artifact:
                 raise DamagedArtifact(record.id, f"it has no attribute {name!r}")
         elif name in record.arrays:
             values[name] = open_array(record, name)
-        else:
+        elif name not in kind.implied:
             raise DamagedArtifact(record.id, f"it has no array {name!r}")
     return kind(**values)
 

@@ -24,8 +24,7 @@ from gravel.pipeline.store.committer import Result as Output
 from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.protocol import Progress
-from gravel.stages.checkpoints import Checkpoint, NoCheckpoint
-from gravel.stages.context import MemorySink, Part, Sink
+from gravel.stages.context import Checkpoint, MemorySink, NoCheckpoint, Part, Sink
 from gravel.stages.errors import StageError
 from gravel.stages.urls import hidden_in_text, is_url, shown, visible
 

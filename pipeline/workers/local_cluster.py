@@ -23,7 +23,7 @@ from gravel.pipeline.workers.settings import PRELOADS
 from gravel.stages.urls import visible
 
 if TYPE_CHECKING:
-    from gravel.stages.kernel_variants import Kernel
+    from gravel.stages.kernel_names import Kernel
 
 MAX_WORKERS = 8
 """More workers than this start slowly and share few stages; kernels use all cores anyway."""

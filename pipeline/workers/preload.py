@@ -24,7 +24,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gravel.stages.kernel_variants import Kernel
+    from gravel.stages.kernel_names import Kernel
 
 LOG = "GRAVEL_WORKER_LOG"
 MAKE_CONTEXT = "GRAVEL_MAKE_CUDA_CONTEXT"
@@ -145,7 +145,7 @@ def wait_for_compilers() -> None:
 def _compile(waiting: SimpleQueue[Kernel]) -> None:
     from gravel.kernels.compile_time import COMPILE_TIME
     from gravel.kernels.cuda import load_ahead
-    from gravel.stages.cupy_ahead import PREFIX, run
+    from gravel.stages.kernel_names import PREFIX, run
 
     COMPILE_TIME.leave_out_this_thread()
     while not _ending.is_set():

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.names import nearest
 from gravel.pipeline.datasets.file_lists import is_several
-from gravel.stages.broken_links import CORRECT_LINK, broken_link
-from gravel.stages.urls import is_url
+from gravel.stages.urls import CORRECT_LINK, broken_link, is_url
 
 BLANKS = " \t\r"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from gravel.pipeline.core.errors import GravelError, Location, Problem, RequestError, WorkflowError
 from gravel.pipeline.core.names import nearest
 from gravel.pipeline.workflow.nodes import MAX_PROBLEMS, Text
-from gravel.stages.broken_links import CORRECT_LINK, broken_link
+from gravel.stages.urls import CORRECT_LINK, broken_link
 
 MAX_BYTES = 256 * 1024  # a pure Python YAML scanner reads about 200 KB a second
 

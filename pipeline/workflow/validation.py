@@ -262,7 +262,7 @@ def _find(node: Node, path: Sequence[str | int]) -> tuple[Node, str | None]:
 
 def fields_at(model: type[BaseModel], path: Sequence[str | int]) -> dict[str, str | None]:
     """Return the field names that fit at a path inside a model, with what each is about."""
-    from gravel.stages.documented import documented, models_in
+    from gravel.stages.stage import documented, models_in
 
     here = [model]
     for part in path:

@@ -1,19 +1,68 @@
-"""Encoded rows as they grow: on the CPU a range of rows at a time, wherever the arrays are."""
+"""Encoded rows as they grow, a range at a time or on a GPU at once, and the memory that encoding takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
-from gravel.stages.rows.ranges import row_ranges
+from gravel.kernels.buffers import Table, exact, table, total, vertex_type
+from gravel.kernels.layouts.layout import Layout
+from gravel.kernels.layouts.registry import layout_of, layouts
+from gravel.stages.rows.ranges import ARCS_AT_ONCE, ROWS_AT_ONCE, range_on_device, row_ranges, tried
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.artifact import Array
     from gravel.stages.context import Context
+
+
+def layouts_of(codec: str) -> tuple[Layout, ...]:
+    """Give the layouts that rows may be written in: one, or with `auto` all."""
+    return tuple(layouts().values()) if codec == "auto" else (layout_of(codec),)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sizes that memory follows from; `rows` are all that are encoded, in a partition those of subgraphs."""
+
+    codec: str
+    vertices: int
+    arcs: int
+    rows: int
+
+    def encoding(self, place: str, rows: int, arcs: int) -> Table:
+        """Return what encoding so many rows takes, whose gaps are as even as can be.
+
+        On the device that is with columns; on the host they are pieces of what is stored.
+        """
+        kinds = [each.memory for each in layouts_of(self.codec)]
+        bits = 2 + (self.vertices * rows // max(1, arcs)).bit_length()
+        by_row = max((each.rows(place, rows) for each in kinds), key=exact)
+        stream = max(each.of_gaps(arcs, bits) for each in kinds)
+        columns = arcs if place == "device" else 0
+        return *by_row, *table(place, columns=(vertex_type(self.vertices), columns), stream=("u1", stream))
+
+    def range_bytes(self, place: str) -> int:
+        """Return the bytes of a range, which holds ARCS_AT_ONCE arcs or one longer row."""
+        rows, arcs = min(self.vertices, ROWS_AT_ONCE), min(self.arcs, max(ARCS_AT_ONCE, self.vertices))
+        return total(self.encoding(place, rows, arcs), place)
+
+    def whole_bytes(self) -> int:
+        """Return the device bytes of all rows and of the result; of a partition, whose parts are joined."""
+        made = self.encoding("device", self.rows, self.arcs)
+        joined = table(stream=("u1", made[-1].nbytes), byte_offsets=("i8", self.rows))
+        return total((*made, *joined) if self.rows > self.vertices else made)
+
+    def device_bytes(self, room: int) -> int:
+        """Return the bytes that a device of so many takes; 0 where the host encodes."""
+        if self.codec == "csr":
+            return 0
+        whole, part = self.whole_bytes(), self.range_bytes("device")
+        return whole if whole <= room else part if part <= room else 0
 
 
 class Writer:
@@ -94,3 +143,80 @@ def rows_named(first: int) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"rows from {first} on: {error}") from None
+
+
+class Pieces:
+    """An array on the device that grows by whole arrays; a sink, as far as a writer sees."""
+
+    def __init__(self, dtype: Any) -> None:
+        self._dtype = dtype
+        self._pieces: list[Any] = []
+
+    def append(self, piece: Any) -> None:
+        """Take an array of the device, or a small one of the host."""
+        import cupy
+
+        self._pieces.append(cupy.asarray(piece))
+
+    def close(self) -> Any:
+        """Return the pieces as one array, of which each goes when it is copied."""
+        import cupy
+
+        if len(self._pieces) == 1:
+            return self._pieces.pop()
+        whole = cupy.empty(sum(map(len, self._pieces)), self._dtype)
+        end = len(whole)
+        while self._pieces:
+            piece = self._pieces.pop()
+            whole[end - len(piece) : end] = piece
+            end -= len(piece)
+            del piece
+        return whole
+
+
+class DeviceWriter(Writer):
+    """Encoder on the current GPU; raises MemoryError where that has no room even for one row.
+
+    With `stays`, rows are encoded at once, and their bytes go to the sinks as they are, on the device.
+    """
+
+    def __init__(
+        self, context: Context, codec: str, total_arcs: int, offsets: Any, stream: Any, *, stays: bool
+    ) -> None:
+        super().__init__(context, codec, total_arcs, offsets, stream)
+        self._stays = stays
+
+    def add(self, row_offsets: Array, columns: Array, bound: int) -> None:
+        """Write every row, neighbours being below `bound`; raises ValueError when one does not ascend."""
+
+        def work(first: int, last: int) -> tuple[Any, Any, int]:
+            return self._encoded(row_offsets, columns, first, last, bound)
+
+        if self._stays:
+            if len(row_offsets) > 1:
+                *encoded, arcs = work(0, len(row_offsets) - 1)
+                self.append(*encoded, arcs=arcs)
+            return
+        for first, offsets in row_ranges(row_offsets):
+            for *encoded, arcs in tried(work, first, first + len(offsets) - 1, self._context.log):
+                self.append(*encoded, arcs=arcs)
+
+    def _encoded(
+        self, row_offsets: Array, columns: Array, first: int, last: int, bound: int
+    ) -> tuple[Any, Any, int]:
+        import cupy
+        import numpy
+
+        from gravel.kernels.layouts import encode
+
+        offsets, there = range_on_device(row_offsets, columns, first, last)
+        offsets = offsets.astype(numpy.int64, copy=False)
+        base = int(offsets[0])
+        if base:
+            offsets = offsets - base
+        with rows_named(first):
+            rows = encode(self._codec, offsets, there, first_row=first, bound=bound)
+        made = encoded_arrays(rows)
+        if not self._stays:
+            made = cupy.asnumpy(made[0]), cupy.asnumpy(made[1])
+        return *made, len(there)

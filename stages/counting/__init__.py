@@ -12,20 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
-from gravel.stages.counting.metrics import METRICS, UnreadableTable, added, by_kernel, read_table
-from gravel.stages.counting.stored import ASKED, FOUND, GRAPH, write_stored
-from gravel.stages.counting.tool import (
-    NAME,
-    OPTIONS,
-    TOO_LONG,
-    NoCounters,
-    ToolOutput,
-    call,
-    fault_of,
-    find_tool,
-    unknown_metrics,
-    version_of,
-)
+from gravel.stages.counting import ncu
+from gravel.stages.counting.ncu import NoCounters, ToolOutput
+from gravel.stages.counting.under_tool import ASKED, FOUND, GRAPH, write_stored
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.records import add_statistics
 
@@ -76,7 +65,12 @@ NOT_ASKED = "no tool was asked for (`tool: none`)"
 ROOT = Path(__file__).parents[2].resolve().parent
 """The folder that holds `gravel`, of which `stages` is a link in a checkout."""
 
-PROGRAM = "gravel.stages.counting.under_tool"
+PROGRAM = """
+import sys
+from pathlib import Path
+from gravel.stages.counting.under_tool import main
+main(Path(sys.argv[1]))
+"""
 
 
 def count_searches(
@@ -96,24 +90,15 @@ def count_searches(
             raise NoCounters("no vertex of the graph has an arc, so nothing was searched")
         found = read_counters(context, parameters, stored, starts, _device())
     except NoCounters as error:
-        reason = f"{error} ({parameters.seconds:g} s)" if str(error) == TOO_LONG else str(error)
+        reason = f"{error} ({parameters.seconds:g} s)" if str(error) == ncu.TOO_LONG else str(error)
         if parameters.tool == "ncu":
             raise StageError(
                 f"counters were not read: {reason}", hint="`tool: auto` shows counted bytes where it cannot"
             ) from None
         found = {"why": reason}
         context.log(f"bytes are counted, not measured: {reason}")
-    return Counters(
-        strategy=measurement.strategy,
-        backend=measurement.backend,
-        hardware=measurement.hardware,
-        searches=measurement.searches,
-        graph=measurement.graph,
-        ran=measurement.ran,
-        asked=measurement.asked,
-        notes=measurement.notes,
-        **found,
-    )
+    fields = "strategy", "backend", "hardware", "searches", "graph", "ran", "asked", "notes"
+    return Counters(**{name: getattr(measurement, name) for name in fields}, **found)
 
 
 def _searched(
@@ -126,7 +111,6 @@ def _searched(
     from dataclasses import replace
 
     from gravel.stages.context import PlainContext
-    from gravel.stages.counting import add_gathered
     from gravel.stages.traversal.preparation import sources_of
     from gravel.stages.traversal.records import prepared
     from gravel.stages.traversal.search import open_graph, prepare_search, search_graph
@@ -163,8 +147,8 @@ def read_counters(
     device: int,
 ) -> dict[str, Any]:
     """Search under the tool; returns fields of the artifact. Raises `NoCounters` where it has none."""
-    tool = find_tool()
-    version = version_of(tool)
+    tool = ncu.find_tool()
+    version = ncu.version_of(tool)
     folder = context.scratch / "counting"
     folder.mkdir()
     write_stored(folder / GRAPH, stored)
@@ -183,11 +167,11 @@ def read_counters(
     output, asked = _called(tool, folder, parameters.seconds)
     took = time.monotonic() - began
     context.progress(2, 2, "searches")
-    if fault := fault_of(output):
+    if fault := ncu.fault_of(output):
         raise NoCounters(fault)
     try:
-        table = read_table(output.table, METRICS)
-    except UnreadableTable as error:
+        table = ncu.read_table(output.table, ncu.METRICS)
+    except ncu.UnreadableTable as error:
         raise NoCounters(f"what ncu {version} wrote could not be read: {error}") from None
     if not table.launches:
         raise NoCounters("ncu saw no kernels of the searches")
@@ -195,16 +179,16 @@ def read_counters(
         raise NoCounters("the searches under ncu did not find what they found before")
     return {
         "tool": {
-            "name": NAME,
+            "name": ncu.NAME,
             "version": version,
-            "options": list(OPTIONS),
+            "options": list(ncu.OPTIONS),
             "metrics": asked,
-            "unknown": [name for name in METRICS if name not in asked],
+            "unknown": [name for name in ncu.METRICS if name not in asked],
             "passes": table.passes,
             "seconds": took,
         },
-        "totals": added([values for _, values in table.launches]),
-        "kernels": by_kernel(table.launches),
+        "totals": ncu.added([values for _, values in table.launches]),
+        "kernels": ncu.by_kernel(table.launches),
     }
 
 
@@ -216,12 +200,12 @@ def _device() -> int:
 
 def _called(tool: Path, folder: Path, seconds: float) -> tuple[ToolOutput, list[str]]:
     """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
-    program = [sys.executable, "-m", PROGRAM, str(folder)]
+    program = [sys.executable, "-c", PROGRAM, str(folder)]
     until = time.monotonic() + seconds
-    asked = list(METRICS)
+    asked = list(ncu.METRICS)
     while True:
-        output = call(tool, asked, program, folder, max(0.0, until - time.monotonic()), str(ROOT))
-        unknown = unknown_metrics(output, asked) if fault_of(output) else []
+        output = ncu.call(tool, asked, program, folder, max(0.0, until - time.monotonic()), str(ROOT))
+        unknown = ncu.unknown_metrics(output, asked) if ncu.fault_of(output) else []
         if not unknown or len(unknown) == len(asked):
             return output, asked
         asked = [name for name in asked if name not in unknown]

@@ -1,4 +1,4 @@
-"""The process that searches under ncu: `python -m gravel.stages.counting.under_tool FOLDER`.
+"""The process that searches under ncu: `main` with a folder, and the graph in it, an array a file.
 
 The folder has the graph and `search.json`, and gets `found.json`. Only the kernels of the searches are in the
 tool's range: preparing and a first search, which compile, come before it.
@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.artifact import Artifact
+from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.counting.parameters import CountersParameters
-from gravel.stages.counting.stored import ASKED, FOUND, GRAPH, read_stored
 from gravel.stages.stage import Machine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.kernels.bfs import BFSResult
+
+GRAPH, ASKED, FOUND = "graph", "search.json", "found.json"
+"""In the folder of two processes: the graph, what the second one is to do, and what it found."""
+
+PLAIN = "fields.json"
+SLICE = 1 << 24
+"""Elements that are copied at a time."""
 
 
 def main(folder: Path) -> None:
@@ -60,5 +68,40 @@ def _labels(result: BFSResult) -> NDArray[Any]:
     return reached
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+def write_stored(folder: Path, stored: Graph | CompressedGraph) -> None:
+    """Write a graph's arrays and fields into a new folder."""
+    folder.mkdir()
+    plain: dict[str, Any] = {}
+    for field in fields(stored):
+        value = getattr(stored, field.name)
+        if hasattr(value, "dtype") and hasattr(value, "shape"):
+            _write(folder / f"{field.name}.npy", value)
+        else:
+            plain[field.name] = value
+    (folder / PLAIN).write_text(json.dumps({"kind": type(stored).__name__, "fields": plain}))
+
+
+def read_stored(folder: Path) -> Graph | CompressedGraph:
+    """Read what `write_stored` wrote."""
+    import numpy
+
+    record = json.loads((folder / PLAIN).read_text())
+    arrays = {path.stem: numpy.load(path) for path in folder.glob("*.npy")}
+    made = Artifact.kinds[record["kind"]](**record["fields"], **arrays)
+    assert isinstance(made, Graph | CompressedGraph)
+    return made
+
+
+def _write(path: Path, array: Any) -> None:
+    import numpy
+
+    from gravel.kernels.arrays import on_host
+
+    dtype: numpy.dtype[Any] = numpy.dtype(array.dtype)
+    if not len(array):
+        numpy.save(path, numpy.empty(array.shape, dtype))
+        return
+    written = numpy.lib.format.open_memmap(path, "w+", dtype, tuple(array.shape))
+    for start in range(0, len(array), SLICE):
+        written[start : start + SLICE] = on_host(array[start : start + SLICE])
+    written.flush()

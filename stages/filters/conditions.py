@@ -1,8 +1,11 @@
-"""Conditions over values of Arrow's types, arrays or fields of an expression; comparisons are exact."""
+"""Conditions over values of Arrow's types, arrays or fields of an expression; comparisons are exact.
+
+What a column of texts is read as rests on the filter's literals alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -14,10 +17,24 @@ import pyarrow
 from pyarrow import compute, types
 
 from gravel.stages.edge_columns import ColumnsError, plain, shown
-from gravel.stages.filters.literals import SECOND, Form, Literal, kind_of, moment, time_of_day, written
+from gravel.stages.filters.grammar import (
+    SECOND,
+    Form,
+    Literal,
+    UnsuitableValue,
+    kind_of,
+    moment,
+    time_of_day,
+    written,
+)
 
 UNITS = {"s": SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
 DAY = 86_400 * SECOND
+
+EXACT = float(1 << 53)
+"""Below it, all whole numbers are numbers of 64-bit floating point."""
+
+WHOLE = pyarrow.decimal256(76, 0)
 
 
 def place_of(name: str, labels: Sequence[Hashable]) -> int:
@@ -169,3 +186,73 @@ def _unsuitable(literal: Literal, kind: Any, column: str) -> ValueError:
         f"column {column!r} holds {kind}, which is not compared with {written(literal)} (a "
         f"{kind_of(literal)}); write a literal of the column's type"
     )
+
+
+def parts_of(batch: Any, name: str, kind: str, constants: Mapping[str, str], typed: bool) -> list[Any]:
+    """Return a column as `holds` takes it: as it is if it is typed, else read as what it is compared with."""
+    if name in constants:
+        fixed = _typed(pyarrow.array([constants[name]]), kind, name)
+        return [pyarrow.repeat(each[0], batch.num_rows) for each in fixed]
+    column = batch.column(name)
+    return [decoded(column)] if typed else _typed(column, kind, name)
+
+
+def truth_of(form: Form, kind: str, text: str) -> Any:
+    """Say whether a condition holds for one text; null where it is neither."""
+    return holds(form, _typed(pyarrow.array([text]), kind, form[1]))[0]
+
+
+def holds(form: Form, parts: list[Any]) -> Any:
+    """Say for which values a condition holds, of which each is in one of the parts."""
+    if form[0] == "null":
+        return reduce(compute.and_, map(compute.is_null, parts))
+    return compute.coalesce(*(condition(form, each, each.type) for each in parts))
+
+
+def _typed(texts: Any, kind: str, column: str) -> list[Any]:
+    """Read texts as one array, or as several: each text is in that whose type holds it exactly."""
+    texts = texts.cast(pyarrow.large_string())
+    if kind != "text":
+        texts = compute.ascii_trim_whitespace(texts)
+    texts = compute.if_else(compute.equal(texts, ""), pyarrow.scalar(None, texts.type), texts)
+    if kind == "text":
+        return [texts]
+    try:
+        return _read(texts, kind)
+    except pyarrow.ArrowInvalid:
+        for row, text in enumerate(texts.to_pylist()):
+            try:
+                _read(pyarrow.array([text], texts.type), kind)
+            except pyarrow.ArrowInvalid:
+                raise UnsuitableValue(
+                    f"column {shown(column)} holds {shown(text)!r}, and the filter compares it with a {kind}",
+                    row,
+                ) from None
+        raise
+
+
+def _read(texts: Any, kind: str) -> list[Any]:
+    if kind == "truth":
+        return [texts.cast(pyarrow.bool_())]
+    return _numbers(texts) if kind == "number" else _times(texts, "UTC" if "zone" in kind else None)
+
+
+def _numbers(texts: Any) -> list[Any]:
+    numbers = texts.cast(pyarrow.float64())
+    if compute.any(compute.invert(compute.is_finite(numbers))).as_py():
+        raise pyarrow.ArrowInvalid("no number")
+    largest = compute.max(compute.abs(numbers)).as_py()
+    if largest is None or largest < EXACT:
+        return [numbers]
+    whole = compute.match_substring_regex(texts, r"^[+-]?[0-9]{1,76}$")
+    digits = compute.if_else(whole, compute.ascii_ltrim(texts, "+"), pyarrow.scalar(None, texts.type))
+    return [digits.cast(WHOLE), compute.if_else(whole, pyarrow.scalar(None, numbers.type), numbers)]
+
+
+def _times(texts: Any, zone: str | None) -> list[Any]:
+    try:
+        return [texts.cast(pyarrow.timestamp("us", zone))]
+    except pyarrow.ArrowInvalid:
+        fine, nothing = compute.match_substring_regex(texts, r"\.[0-9]{7}"), pyarrow.scalar(None, texts.type)
+        coarse = compute.if_else(fine, nothing, texts).cast(pyarrow.timestamp("us", zone))
+        return [coarse, compute.if_else(fine, texts, nothing).cast(pyarrow.timestamp("ns", zone))]

@@ -6,11 +6,14 @@ from typing import Any
 
 from gravel.kernels.betweenness.buffers import LANES, MAX_WORDS
 from gravel.kernels.distances.buffers import BATCH, row_words
-from gravel.stages.kernel_variants import U32, Kernel, MadeBy, columns_searched
+from gravel.stages.kernel_names import U32, Kernel, MadeBy, columns_searched
+from gravel.stages.measuring.parameters import count_chosen
 
 
 def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     """Name the kernels; `asked` is what the stage is asked for, of a graph of many vertices."""
+    if asked.weighted_paths or asked.backend == "cpu":
+        return ()
     if asked.measure == "pagerank":
         columns = (
             "kernels/pagerank/columns.cu",
@@ -23,10 +26,10 @@ def kernels_of(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         rows = "kernels/betweenness/rows.cu", {**U32, "WORDS": str(words), "ARCS": arcs}
         # Whether searches go far is seen by one.
         return rows, ("kernels/distances/independent.cu", {"LAYOUT": "csr", **U32, "SHARED": "1"})
-    words = row_words(_count(asked.vertices))
+    words = row_words(_count(asked.sources if asked.estimated else asked.vertices))
     macros = {"LAYOUT": "csr", **U32, "WORDS": str(words)}
     together: Kernel = ("kernels/distances/bit_parallel.cu", macros)
-    if asked.vertices != "all":
+    if asked.vertices != "all" or asked.estimated:
         return (together,)
     bounds: tuple[Kernel, ...] = (
         (("kernels/distances/bounds.cu", {}),) if asked.measure == "eccentricity" else ()
@@ -39,4 +42,4 @@ def _count(chosen: Any) -> int:
     """Count the vertices that are searched from, as far as it matters for how many are searched at once."""
     if chosen == "all":
         return BATCH
-    return len(chosen.vertices) if hasattr(chosen, "vertices") else int(chosen.random)
+    return BATCH if hasattr(chosen, "file") else count_chosen(chosen)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
-from gravel.stages.checkpoints import differs
+from gravel.stages.context import differs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

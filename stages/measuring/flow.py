@@ -9,25 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.arrays import on_host
+from gravel.kernels.buffers import exact, table, total
 from gravel.kernels.layouts.layout import EncodedRows, columns_as_rows
 from gravel.stages.artifacts import CompressedGraph, Graph
 from gravel.stages.measuring.rows import made_on_host, sizes_of, sizes_of_extent
 from gravel.stages.sizes import Extent, Need
-from gravel.stages.turning import COMPILED as TURNING
-from gravel.stages.turning import turned_extent, turned_on_host, turning_bytes
+from gravel.stages.turning import turned_extent, turned_on_host, with_turning
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.sizes import Machine
 
-COMPILED = 90 << 20
-"""What Numba takes to compile the pull, with the readers of a layout, and to be there at all."""
-
-HOST_BYTES = 80
-"""Bytes of a vertex on the CPU: ranks, what is passed on, now and next, its factor, what leaves a vertex,
-where the arcs of encoded rows begin, where the surfer jumps to, and the values that are kept."""
+COMPILED = table("host", Numba=("u1", 80 << 20))
+"""Measured: what Numba takes to compile the pull, with the readers of a layout, and to be there at all."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,8 @@ class Flow:
 
     def in_order(self, ranks: Any) -> NDArray[Any]:
         """Give the values of rows in the order of the vertices, on the host."""
+        from gravel.kernels.arrays import on_host
+
         found: NDArray[Any] = on_host(ranks)
         return found if self.permutation is None else found[self.permutation]
 
@@ -73,6 +70,7 @@ def flow_of(stored: Graph | CompressedGraph, direction: str, machine: Machine, *
 
     Raises ValueError for weights that are negative or not finite, and `StageError` for damaged rows.
     """
+    from gravel.kernels.arrays import on_host
     from gravel.kernels.csr.reversed import reversed_rows
     from gravel.kernels.pagerank.outgoing import outgoing
     from gravel.kernels.placement.device_copies import on_device
@@ -114,17 +112,20 @@ def _encoded(stored: CompressedGraph, permutation: NDArray[Any] | None, *, on_gp
 
 def decodes(vertices: int, sizes: Any, machine: Machine) -> bool:
     """Say whether there is room to decode compressed rows before they are pulled."""
-    from gravel.kernels.pagerank.sizes import device_bytes
+    from gravel.kernels.pagerank.buffers import on_device, on_host
 
     if machine.backend == "cuda":
-        taken = sizes.encoded + device_bytes(vertices, sizes.arcs)
+        taken = sizes.encoded + total(on_device(vertices, sizes.arcs))
         return bool(sizes.decoded + taken <= machine.device_memory)
-    return bool(sizes.decoded + COMPILED + HOST_BYTES * vertices <= machine.host_memory)
+    taken = total((*COMPILED, *on_host(vertices)), "host")
+    return bool(sizes.decoded + taken <= machine.host_memory)
 
 
-def flow_need(stored: Extent, direction: str, machine: Machine, *, weighted: bool) -> Need:
+def flow_need(
+    stored: Extent, direction: str, machine: Machine, *, weighted: bool, personalized: bool = False
+) -> Need:
     """State what ranks take with the rows that they are pulled over."""
-    from gravel.kernels.pagerank.sizes import device_bytes
+    from gravel.kernels.pagerank.buffers import on_device, on_host
 
     read = replace(stored, weighted=weighted)
     graph = turned_extent(read, direction)
@@ -135,17 +136,18 @@ def flow_need(stored: Extent, direction: str, machine: Machine, *, weighted: boo
     encoded = read.kind == "CompressedGraph" and not (weighted or read.directed)
     decoded = not encoded or sizes.stream is None or decodes(n, sizes, machine)
     on_gpu = machine.backend == "cuda"
-    host = COMPILED + HOST_BYTES * n
+    beside = on_host(n, encoded=encoded and not decoded, personalized=personalized)
+    in_order = table("host", values=("f8", n if read.kind in ("Ordering", "CompressedGraph") else 0))
+    host = total((*COMPILED, *beside, *in_order), "host")
     host += made_on_host(read, sizes, decoded=decoded and not (on_gpu and encoded))
-    columns = 8 * (n + 1) + sizes.width * m
-    if graph.directed or (read.directed and direction == "both"):
-        turning = turning_bytes(read, "both" if direction == "both" else "in")
-        host += TURNING + turning + columns + lengths
+    turned = "both" if direction == "both" else "in"
+    need = with_turning(Need(host, 0, outputs), read, turned, compiled=exact(COMPILED))
     if not on_gpu:
-        return Need(host, 0, outputs)
-    device = device_bytes(n, m) + lengths
+        return need
+    columns = 8 * (n + 1) + sizes.width * m
+    device = total(on_device(n, m)) + lengths
     if encoded and sizes.stream is not None:
         device += sizes.encoded + (columns if decoded else 0)
     else:
         device += columns
-    return Need(host, device, outputs)
+    return replace(need, device_bytes=device)

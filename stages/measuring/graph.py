@@ -28,7 +28,8 @@ class MeasuredGraph:
 
     `first_offsets` are the row offsets in `symmetrize`'s numbering and `permutation` leads from it (old ->
     new), both NumPy. `bytes_there` are those of rows in the memory of the backend, what is kept of a `split`
-    left out; `notes` say how rows were read that are no columns there.
+    left out; `notes` say how rows were read that are no columns there. `weights` are those of the arcs, on
+    the host, where paths are measured by them.
     """
 
     vertex_count: int
@@ -41,6 +42,7 @@ class MeasuredGraph:
     split: bool
     bytes_there: int
     notes: list[str]
+    weights: NDArray[Any] | None = None
 
     @property
     def columns(self) -> tuple[Any, Any]:
@@ -49,43 +51,60 @@ class MeasuredGraph:
 
 
 def read_measured(stored: Stored, parameters: CentralityParameters, machine: Machine) -> MeasuredGraph:
-    """Read a graph so that its rows lead where searches go; distances are counted in arcs.
+    """Read a graph so that its rows lead where searches go, with weights where paths are measured by them.
 
     A partition is put together again, and rows for betweenness are decoded. A GPU gets rows as
     `gravel.stages.measuring.rows` says.
 
-    Raises `StageError` for lists that are not sorted or are damaged, and for a direction that a compressed or
-    partitioned graph does not have.
+    Raises `StageError` for lists that are not sorted or are damaged, for a direction that a compressed or
+    partitioned graph does not have, and for weights that it lacks or that are negative.
     """
-    from gravel.stages.measuring.host_need import host_bytes, sources_asked
+    from gravel.kernels.sssp.weights import checked
+    from gravel.stages.measuring.buffers import host_bytes, sources_asked
     from gravel.stages.measuring.rows import sizes_of, where_searched
+    from gravel.stages.rows.decoding import unpacked_weights
     from gravel.stages.traversal.graph import permutation_of, read_encoded
+    from gravel.stages.traversal.memory import NO_WEIGHTS_HINT
     from gravel.stages.traversal.search import read_graph
+    from gravel.stages.weights import unusable
 
-    direction = direction_in(stored, parameters.direction)
+    direction = direction_in(stored, parameters.searched)
     refused = not_turned(type(stored).__name__, direction)
     if refused is not None:
         raise StageError(refused[0], hint=refused[1])
     permutation, notes, beside = permutation_of(stored), [], 0
+    if parameters.weighted_paths and getattr(stored, "weights", None) is None:
+        raise StageError(
+            f"the graph has no weights, which {parameters.measure} by weights needs", hint=NO_WEIGHTS_HINT
+        )
     if isinstance(stored, Partition) or getattr(stored, "subgraphs", None) is not None:
         copies = 2 if isinstance(stored, CompressedGraph) else 1  # its subgraphs are there as well
         stored = put_together(stored, permutation)
         notes.append("the ranks' subgraphs were put together again")
         beside = copies * sizes_of(stored).decoded + 8 * stored.vertex_count
     if not isinstance(stored, CompressedGraph):
-        stored = turned_on_host(replace(stored, weights=None), direction)
+        plain = stored if parameters.weighted_paths else replace(stored, weights=None)
+        stored = turned_on_host(plain, direction)
     where = "decoded"
     if machine.backend == "cuda" and not parameters.of_paths:
         # What the plan leaves for pinned rows.
         n = stored.vertex_count
-        free = machine.host_memory - beside - host_bytes(n, sources_asked(parameters, n))
+        free = machine.host_memory - beside - host_bytes(parameters, n, sources_asked(parameters, n))
         where = where_searched(stored, "auto", machine.device_memory, max(0, free))
     if where in ("split", "streamed"):
         return _elsewhere(stored, permutation, where, machine, notes)
     if where == "encoded":
         assert isinstance(stored, CompressedGraph)
         return _measured(read_encoded(stored, permutation, machine, None), permutation, notes)
-    return _measured(read_graph(stored, machine), permutation, notes)
+    found = _measured(read_graph(stored, machine), permutation, notes)
+    if not parameters.weighted_paths:
+        return found
+    try:
+        offsets, columns = map(on_host, found.columns)
+        weights = checked(offsets, columns, on_host(unpacked_weights(stored.weights))).weights
+    except ValueError as error:
+        raise unusable(error, permutation, direction) from None
+    return replace(found, weights=weights)
 
 
 def _measured(graph: SearchedGraph, permutation: NDArray[Any] | None, notes: list[str]) -> MeasuredGraph:
@@ -149,7 +168,7 @@ def _elsewhere(
 
 def put_together(stored: Stored, permutation: NDArray[Any] | None) -> Graph:
     """Make one graph of the subgraphs of all ranks, of columns or compressed."""
-    from gravel.kernels.partition.assemble import assemble
+    from gravel.kernels.partition.chunks import assemble
     from gravel.stages.partition import load_partition
     from gravel.stages.rows.decoding import decompress
 

@@ -6,10 +6,24 @@ from dataclasses import replace
 
 from gravel.kernels.betweenness import buffers as betweenness
 from gravel.kernels.buffers import exact, total
-from gravel.kernels.distances.buffers import least_device_bytes, own_search, widest
+from gravel.kernels.distances.buffers import (
+    bounds,
+    least_device_bytes,
+    own_search,
+    own_weighted_search,
+    sums_of_vertices,
+    widest,
+)
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
+from gravel.stages.measuring.buffers import (
+    COMPILED,
+    COMPILED_PATHS,
+    COMPILED_WEIGHTED,
+    host_bytes,
+    of_paths,
+    sources_asked,
+)
 from gravel.stages.measuring.flow import flow_need
-from gravel.stages.measuring.host_need import COMPILED, host_bytes, sources_asked
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.rows import Sizes, made_on_host, sizes_of_extent
 from gravel.stages.measuring.spreading import need_of_workers, share_of, sums_bytes
@@ -17,52 +31,53 @@ from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.turning import COMPILED as TURNING
 from gravel.stages.turning import turned_extent, with_turning
 
-BETWEENNESS_COMPILED = 74 << 20
-"""The same as `host_need.COMPILED` for betweenness, which compiles one search: 66 MiB with a graph of scale
-12, compiled anew."""
-
-EDGES = 74
-"""Measured: bytes of an arc while arcs are sorted by their edges; ends, keys, their order twice, values."""
-
-BOUNDS = 96
-"""Bytes of a vertex for one search and for the bounds of eccentricities, with copies while they change."""
-
 
 def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine) -> Need:
     """State what the stage takes for a graph."""
     if parameters.measure == "pagerank":
         weighted = stored.weighted and parameters.by != "arcs"
-        return flow_need(stored, parameters.direction, machine, weighted=weighted)
-    read = replace(stored, weighted=False)
-    graph = turned_extent(read, parameters.direction)
+        personalized = parameters.personalization != "all"
+        return flow_need(stored, parameters.direction, machine, weighted=weighted, personalized=personalized)
+    read = replace(stored, weighted=stored.weighted and parameters.weighted_paths)
+    graph = turned_extent(read, parameters.searched)
     sources = sources_asked(parameters, graph.vertices)
     share = share_of(parameters, machine)
-    state, compiled = _distances, COMPILED
+    state, compiled = _distances, COMPILED_WEIGHTED if parameters.weighted_paths else COMPILED
     if parameters.of_paths:
-        state, compiled = _betweenness, BETWEENNESS_COMPILED
+        state, compiled = _betweenness, COMPILED_PATHS
     stated = state(parameters, graph, sources, share)
-    need = with_turning(stated, read, parameters.direction, compiled=compiled)
+    if graph.weighted and graph.kind == "CompressedGraph":
+        stated = replace(stated, host_bytes=stated.host_bytes + 4 * graph.arcs)
+    need = with_turning(stated, read, parameters.searched, compiled=compiled)
     return need_of_workers(parameters, graph, sources, machine, need)
 
 
-def _outputs(vertices: int, rows: int) -> tuple[Extent, ...]:
-    return Extent(kind="Centrality", vertices=vertices, bytes=16 * rows), Extent(kind="Batches", bytes=0)
+def _outputs(vertices: int, rows: float) -> tuple[Extent, ...]:
+    return Extent(kind="Centrality", vertices=vertices, bytes=int(16 * rows)), Extent(kind="Batches", bytes=0)
 
 
 def _distances(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
-    n, outputs, sizes = graph.vertices, _outputs(graph.vertices, sources), sizes_of_extent(graph)
+    n, sizes = graph.vertices, sizes_of_extent(graph)
+    outputs = _outputs(n, n if parameters.estimated else sources)
     width = sizes.width
-    results = host_bytes(n, sources)
+    results = host_bytes(parameters, n, sources)
     if machine.backend == "cuda":
         results += made_on_host(graph, sizes, decoded=False)
         refusal = _too_little(parameters, least_device_bytes(n, width))
         return replace(_on_gpu(parameters, sizes, sources, machine, results, outputs), refusal=refusal)
     made = made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made))
-    _, _, batch = widest(n, width, max(1, sources), machine.threads, limit)
-    own = exact(own_search(n, width))
-    refusal = _too_little(parameters, own)
-    return Need(results + made + max(batch, machine.threads * own, BOUNDS * n), 0, outputs, refusal=refusal)
+    sums = exact(sums_of_vertices(n)) if parameters.estimated else 0
+    if parameters.weighted_paths:
+        # Whether weights are integers is not known, and both take 8 bytes.
+        own = exact(own_weighted_search(n, width, is_float=True))
+        threads = max(1, min(machine.threads, sources, (limit - sums) // max(1, own)))
+        searches = threads * own + sums
+        return Need(results + made + searches, 0, outputs, refusal=_too_little(parameters, own + sums))
+    _, _, batch = widest(n, width, max(1, sources), machine.threads, limit, sums)
+    own = exact(own_search(n, width)) + sums
+    searches = max(batch, machine.threads * own, exact(bounds(n)))
+    return Need(results + made + searches, 0, outputs, refusal=_too_little(parameters, own))
 
 
 def _on_gpu(
@@ -74,16 +89,16 @@ def _on_gpu(
     outputs: tuple[Extent, ...],
 ) -> Need:
     """State what rows take where `Sizes.where` puts them, and batches beside them; `host` is the rest."""
-    memory, bounds = machine.device_memory, BOUNDS * sizes.vertices
+    memory, vertices = machine.device_memory, sizes.vertices
     where = sizes.where(memory, max(0, machine.host_memory - host))
-    rows = {"decoded": sizes.decoded, "encoded": sizes.encoded}.get(where, 8 * (sizes.vertices + 1))
+    rows = {"decoded": sizes.decoded, "encoded": sizes.encoded}.get(where, 8 * (vertices + 1))
     limit = int(parameters.memory or max(0, memory - rows))
-    batch = sizes.batch(sources, encoded=where != "decoded")
+    batch = sizes.batch(sources, encoded=where != "decoded", sums=parameters.estimated)
     if where == "split":
         host, batch = host + sizes.body, batch + sizes.body
     elif where == "streamed":
         host, batch = host + BUFFERS * BUFFER_BYTES, batch + BUFFERS * BUFFER_BYTES
-    device = rows + max(bounds, min(batch, limit))
+    device = rows + max(exact(bounds(vertices)), min(batch, limit))
     if where == "decoded" and sizes.stream is not None:
         device = max(device, sizes.encoded + sizes.decoded)
     return Need(host, device, outputs)
@@ -94,22 +109,25 @@ def _too_little(parameters: CentralityParameters, least: int) -> str:
 
     Bounds of eccentricities may leave nothing to search.
     """
-    bounded = parameters.measure == "eccentricity" and parameters.vertices == "all"
-    if parameters.memory is None or least <= parameters.memory or bounded:
+    if parameters.memory is None or least <= parameters.memory or _is_bounded(parameters):
         return ""
     return f"a search takes {least:,} bytes beside the graph, and `memory` is {int(parameters.memory):,}"
 
 
+def _is_bounded(parameters: CentralityParameters) -> bool:
+    return parameters.measure == "eccentricity" and parameters.vertices == "all"
+
+
 def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
     n, sources, size = graph.vertices, max(1, sources), sums_bytes(parameters, graph) // 8
-    of_edges = parameters.measure == "edge_betweenness"
-    outputs, sizes = _outputs(n, 3 * size // 2 if of_edges else n), sizes_of_extent(graph)
+    of_edges, sampled = parameters.measure == "edge_betweenness", parameters.sources != "all"
+    outputs = _outputs(n, (2 if sampled else 3 / 2) * size if of_edges else n)
+    sizes = sizes_of_extent(graph)
     width, rows = sizes.width, sizes.decoded
     # Rows of predecessors, and the tails of arcs that they are made of.
-    back, tails = (rows, TURNING + width * graph.arcs) if graph.directed else (0, 0)
-    # Sources, values, and the sums of a checkpoint, copied twice; or arcs are sorted by their edges.
-    results = BETWEENNESS_COMPILED + back + 8 * n + 16 * n
-    results += EDGES * size if of_edges else 24 * n
+    one_way = graph.directed and not parameters.weighted_paths
+    back, tails = (rows, TURNING + width * graph.arcs) if one_way else (0, 0)
+    results = back + exact(of_paths(n, size if of_edges else None, sampled=sampled))
     if machine.backend == "cuda":
         results += made_on_host(graph, sizes, decoded=of_edges)
         symmetric = not graph.directed
@@ -121,6 +139,8 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
     made = made_on_host(graph, sizes, decoded=True)
     limit = int(parameters.memory or max(0, machine.host_memory - graph.bytes - made - back))
     each = exact(betweenness.workspace(n, width, size))
+    if parameters.weighted_paths:
+        each = exact(betweenness.weighted_workspace(n, width, size, is_float=True))
     threads = max(1, min(machine.threads, sources, (limit - 8 * size) // max(1, each)))
     refusal = _too_little(parameters, each + 8 * size)
     host = results + made + max(tails, threads * each + 8 * size)

@@ -139,13 +139,14 @@ class Workers:
         graph: MeasuredGraph,
         workers: int,
         memory: int,
+        machine: Machine,
         sources: int,
     ) -> None:
         self._context, self._graph, self._workers = context, graph, workers
         # Workers without GPUs share the memory that is free, but not what a batch is allowed.
         shared = graph.backend != "cuda" and parameters.memory is None
         memory //= workers if shared else 1
-        self._task = Task(uuid.uuid4().hex, parameters, stored, context.machine, sources, memory)
+        self._task = Task(uuid.uuid4().hex, parameters, stored, machine, sources, memory)
 
     def __enter__(self) -> Workers:
         token = self._task.token
@@ -210,7 +211,12 @@ class Workers:
 
 
 def over_reserved(
-    context: Context, parameters: CentralityParameters, stored: Stored, graph: MeasuredGraph, memory: int
+    context: Context,
+    parameters: CentralityParameters,
+    stored: Stored,
+    graph: MeasuredGraph,
+    memory: int,
+    machine: Machine,
 ) -> Callable[[int], Workers] | None:
     """Return what makes the workers of a stage ready for so many sources; None where it has but one.
 
@@ -225,4 +231,4 @@ def over_reserved(
     workers = wanted or context.reserved
     if workers < 2 or parameters.workers == 1:
         return None
-    return partial(Workers, context, parameters, stored, graph, workers, memory)
+    return partial(Workers, context, parameters, stored, graph, workers, memory, machine)

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.measuring.graph import Stored
     from gravel.stages.measuring.parameters import CentralityParameters
+    from gravel.stages.stage import Machine
 
 
 def pagerank_of(
-    context: Context, parameters: CentralityParameters, stored: Stored
+    context: Context, parameters: CentralityParameters, stored: Stored, machine: Machine
 ) -> tuple[Centrality, Batches]:
     """Compute the ranks of all vertices; raises `StageError` where they do not converge."""
     import numpy
@@ -40,7 +41,7 @@ def pagerank_of(
     direction = direction_in(stored, parameters.direction)
     try:
         weighted = is_weighted(stored, parameters.by)
-        flow = flow_of(stored, direction, context.machine, weighted=weighted)
+        flow = flow_of(stored, direction, machine, weighted=weighted)
         context.log(f"rows of layout {flow.rows.layout} are pulled, by {'weights' if weighted else 'arcs'}")
         found = pagerank(
             flow.rows,
@@ -77,7 +78,7 @@ def pagerank_of(
     whole = {"sources": len(values), "began": 0.0, "milliseconds": found.milliseconds, "worker": 0}
     return ranks, Batches(
         measure=parameters.measure,
-        backend=context.machine.backend,
+        backend=machine.backend,
         form="pull",
         batches=[{**whole, "resumed": False}],
     )

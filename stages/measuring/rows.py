@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from gravel.kernels.arrays import backend_of, index_dtype, on_host
-from gravel.kernels.buffers import total
-from gravel.kernels.distances.buffers import on_device
+from gravel.kernels.buffers import exact, total
+from gravel.kernels.distances.buffers import on_device, sums_of_vertices
 from gravel.kernels.layouts.layout import EncodedRows, body_name, columns_as_rows, padded
 from gravel.kernels.layouts.units import offsets_of
 
@@ -80,10 +80,11 @@ class Sizes:
         """Bytes of the stored array that grows with the arcs."""
         return self.width * self.arcs if self.stream is None else self.stream
 
-    def batch(self, sources: int, *, encoded: bool) -> int:
-        """State at most what a batch of so many sources takes beside rows."""
+    def batch(self, sources: int, *, encoded: bool, sums: bool = False) -> int:
+        """State at most what a batch of so many sources takes beside rows, with `sums` of vertices or not."""
         stream = self.stream if encoded else None
-        return total(on_device(self.vertices, self.arcs, self.width, sources, stream=stream))
+        vertices = exact(sums_of_vertices(self.vertices)) if sums else 0
+        return vertices + total(on_device(self.vertices, self.arcs, self.width, sources, stream=stream))
 
     def where(self, memory: int, host: int | None = None) -> Where:
         """Decide for a GPU with `memory` bytes, and a host that may pin so many."""

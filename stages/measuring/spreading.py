@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gravel.kernels.buffers import exact
+from gravel.kernels.distances.buffers import sums_of_vertices
 from gravel.stages.measuring.searcher import FOUND_BYTES
 from gravel.stages.traversal.worker_count import MAX_WORKERS, Spreading, spread_seconds, weighed
 
@@ -38,7 +40,7 @@ def over_workers(
         return Spreading(1, 1, "")
     search = graph.arcs / (BETWEENNESS_ARCS if parameters.of_paths else DISTANCE_ARCS)
     # Sums of betweenness come back for parts of the sources, of which most have 256 and more.
-    brought = sums_bytes(parameters, graph) // 256 if parameters.of_paths else 32
+    brought = sums_bytes(parameters, graph) // 256 if parameters.of_paths or parameters.estimated else 32
     return weighed(
         f"{sources:,} searches",
         sources * search,
@@ -53,7 +55,9 @@ def _bounded(parameters: CentralityParameters, graph: Extent) -> bool:
 
 
 def sums_bytes(parameters: CentralityParameters, graph: Extent) -> int:
-    """State what one array of sums of betweenness takes."""
+    """State what one set of sums takes: of betweenness, or of distances to a sample."""
+    if parameters.estimated:
+        return exact(sums_of_vertices(graph.vertices))
     return 8 * (graph.arcs if parameters.measure == "edge_betweenness" else graph.vertices)
 
 

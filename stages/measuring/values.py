@@ -8,9 +8,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.checkpoints import differs
+from gravel.stages.context import differs
 from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
-from gravel.stages.measuring.searcher import SUMS, Here, Shares, searcher_of
+from gravel.stages.measuring.searcher import (
+    SUMS,
+    SUMS_OF_VERTICES,
+    Here,
+    Shares,
+    dtype_of,
+    searcher_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,13 +34,17 @@ Over = Callable[[int], "Workers"]
 
 @dataclass(frozen=True)
 class Found:
-    """Values, the batches that found them, and their form; of edges with their `ends`, (2, edges)."""
+    """Values, the batches that found them, and their form; of edges with their `ends`, (2, edges).
+
+    `error` has the largest standard errors of values that a sample estimates.
+    """
 
     value: NDArray[Any]
     batches: Batches
     form: str
     ends: NDArray[Any] | None = None
     estimate: dict[str, float | None] | None = None
+    error: NDArray[Any] | None = None
 
 
 def sizes_of(graph: MeasuredGraph) -> tuple[int, int]:
@@ -56,10 +67,12 @@ def of_vertices(
     from gravel.kernels.distances.closeness import closeness
     from gravel.kernels.distances.in_step import in_step_of_rows
 
-    found, batches = Aggregates.empty(len(starts)), Batches(context, len(starts), sizes=sizes_of(graph))
+    found = Aggregates.empty(len(starts), dtype=dtype_of(graph))
+    batches = Batches(context, len(starts), sizes=sizes_of(graph))
     form = "none"
     if len(starts):
-        order = in_step_of_rows(graph.rows, starts) if graph.symmetric else None
+        together = graph.symmetric and graph.weights is None
+        order = in_step_of_rows(graph.rows, starts) if together else None
         sources = starts if order is None else starts[order]
 
         def take(first: int, last: int, sums: Arrays) -> None:
@@ -89,6 +102,51 @@ def of_vertices(
     if parameters.measure == "average_path_length":
         estimate = _estimate(found, parameters.confidence, graph)
     return Found(value, batches, form, estimate=estimate)
+
+
+def estimated(
+    context: Context,
+    parameters: CentralityParameters,
+    graph: MeasuredGraph,
+    sources: NDArray[Any],
+    memory: int,
+    over: Over | None,
+) -> Found:
+    """Estimate the closeness of all vertices in the order of the rows, from sources that rows number."""
+    import numpy
+
+    from gravel.kernels.distances.aggregates import VertexAggregates
+    from gravel.kernels.distances.closeness import estimate
+
+    n = graph.vertex_count
+    sums, batches = (
+        VertexAggregates.empty(n, dtype_of(graph)),
+        Batches(context, len(sources), sizes=sizes_of(graph)),
+    )
+    form, first = "none", numpy.diff(graph.first_offsets) > 0
+    candidates = first
+    if graph.permutation is not None:
+        candidates = numpy.empty_like(first)
+        candidates[graph.permutation] = first
+    if not len(sources):
+        return Found(numpy.zeros(n), batches, form)
+
+    def restore(done: int, state: Arrays) -> None:
+        sums.forget()
+        sums.add(VertexAggregates(*(state[name] for name in SUMS_OF_VERTICES)))
+
+    with _searches(graph, parameters, len(sources), memory, over) as there:
+        form, batches.names = there.form, there.names
+        batches.run(
+            len(sources),
+            there.searched(sources, lambda first, last, found: sums.add(VertexAggregates(**found))),
+            lambda done: {name: getattr(sums, name) for name in SUMS_OF_VERTICES},
+            restore,
+            there.rounding,
+        )
+    value, error = estimate(sums, sources, candidates, least=1.0 if graph.weights is None else 0.0)
+    exact = len(sources) == numpy.count_nonzero(candidates)
+    return Found(value, batches, form, error=None if exact else error)
 
 
 def _searches(
@@ -178,7 +236,7 @@ def all_betweenness(
 
     from gravel.kernels.arrays import on_host
     from gravel.kernels.betweenness.edges import sums_of_edges
-    from gravel.kernels.betweenness.sums import arranged, scale
+    from gravel.kernels.betweenness.sums import arranged, sampling_error, scale
 
     of_arcs = parameters.measure == "edge_betweenness"
     batches, form = Batches(context, len(sources), sizes=sizes_of(graph)), "none"
@@ -207,7 +265,7 @@ def all_betweenness(
                     lambda done, state: numpy.copyto(total, state["sums"]),
                     there.rounding,
                 )
-        total *= scale(
+        factor = scale(
             graph.vertex_count,
             normalized=parameters.normalized,
             directed=not graph.symmetric,
@@ -215,8 +273,16 @@ def all_betweenness(
             of_arcs=of_arcs,
             sampled=len(sources) / candidates,
         )
+        total *= factor
+
+    def error_of(values: NDArray[Any]) -> NDArray[Any] | None:
+        if len(sources) == candidates:
+            return None
+        most = graph.vertex_count - (1 if of_arcs or parameters.endpoints else 2)
+        return sampling_error(values, factor, most, len(sources), candidates)
+
     if not of_arcs:
-        return Found(total, batches, form)
+        return Found(total, batches, form, error=error_of(total))
     ends, values = sums_of_edges(
         on_host(rows[0]),
         on_host(rows[1]),
@@ -224,7 +290,7 @@ def all_betweenness(
         directed=not graph.symmetric,
         permutation=graph.permutation,
     )
-    return Found(values, batches, form, ends=ends)
+    return Found(values, batches, form, ends=ends, error=error_of(values))
 
 
 def _add_up(total: NDArray[Any], parts: NDArray[Any]) -> None:

@@ -32,9 +32,7 @@ def find_order(
         context.log(f"the graph is directed: {method.name} is computed with the reverse of every arc added")
         both = _with_reverses(graph, offsets)
         row_offsets, columns = both.row_offsets, both.column_indices
-    place = "host"
-    if method.cuda is not None:
-        place = place_of(method.name, machine, graph.vertex_count, int(row_offsets[-1]))
+    place = place_of(method.name, machine, graph.vertex_count, int(row_offsets[-1]))
     if place == "pinned":
         from gravel.kernels.placement.placed import in_pages
 
@@ -89,6 +87,7 @@ def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
 
     from gravel.kernels.arrays import index_dtype, on_host
     from gravel.kernels.csr import degrees
+    from gravel.kernels.csr.buffers import ends
     from gravel.kernels.csr.rows import RowBuilder
 
     dtype = index_dtype(graph.vertex_count)
@@ -99,7 +98,7 @@ def _with_reverses(graph: Graph, offsets: NDArray[numpy.int64]) -> Any:
             source = numpy.repeat(numpy.arange(first, last, dtype=dtype), lengths)
             yield source, on_host(graph.column_indices[int(offsets[first]) : int(offsets[last])])
 
-    counts = numpy.zeros(graph.vertex_count + 2, numpy.int64)
+    counts = ends(graph.vertex_count).make(numpy)
     for source, target in arcs():
         degrees(source, target, graph.vertex_count, direction="both", out=counts[2:])
     builder = RowBuilder(counts, dtype, direction="both", keep_loops=False)

@@ -2,53 +2,31 @@
 
 from __future__ import annotations
 
-from gravel.kernels.cuda.room import SORT_BYTES_PER_KEY
+from gravel.kernels.buffers import Buffer, Table, exact, vertex_type
+from gravel.kernels.order import METHODS, buffers
 from gravel.stages.stage import Machine
-
-DEVICE_BYTES_PER_ARC = 8 + SORT_BYTES_PER_KEY
-"""Peak of `gravel.kernels.order.renumber_cuda` beside both graphs: a 64-bit key, and what sorts it."""
 
 DEVICE_ARCS_AT_ONCE = 1 << 29
 """Arcs of new rows that are sorted at once where memory does not ask for fewer."""
 
-DEVICE_BYTES_PER_ROW = 40
-
-RCM_WORDS_PER_ROW = 16
-"""Peak of `gravel.kernels.order.rcm_cuda` beside row offsets and columns, in words of a vertex: ranks, queue,
-marks, components, and 64-bit keys sorted out of place; a few more where most components are tiny."""
-
-ON_DEVICE = {"degree", "hub_sort", "hub_cluster", "degree_groups", "rcm", "rcm_by_degree"}
-ON_DEVICE |= {"community", "community_rcm"}
-"""Orders with a CUDA implementation: what `gravel.kernels.order.METHODS` says, which plans do not import."""
-
 COMMUNITY = ("community", "community_rcm")
 
-COMMUNITY_BYTES_PER_ROW = 80
-COMMUNITY_WORDS_PER_ARC = 7
-"""Of the community orders, at most: the graph, one of clusters with its weights, and 64-bit keys of the next
-one, sorted out of place; on the host that next one in blocks and joined. Most graphs need less."""
-
-COMMUNITY_RCM_BYTES_PER_ROW = 120
-"""Of `community_rcm` with columns in pinned memory: that of `rcm`, communities and places beside."""
-
-COMMUNITY_PINNED_WORDS_PER_ARC = 5
-"""Of host memory: the graph, one of clusters with its weights, and the next one, which has fewer arcs; then
-the graph and a copy of it."""
+RCM = ("rcm", "rcm_by_degree")
 
 LEAST_ROOM = 256 << 20
 """Bytes of the device that sorting ranges of rows takes at least: those of a row of 8 million arcs."""
 
 
-def device_bytes(vertices: int, arcs: int) -> int:
-    """Return the device memory that renumbering a graph takes, the graph included."""
-    width = 4 if vertices < 1 << 32 else 8
-    sorting = DEVICE_BYTES_PER_ARC * min(arcs, DEVICE_ARCS_AT_ONCE)
-    return DEVICE_BYTES_PER_ROW * vertices + 2 * width * arcs + sorting
+def renumbered(vertices: int, arcs: int) -> Table:
+    """Return the table of renumbering a whole graph on the device, the graph included."""
+    vertex, at_once = vertex_type(vertices), min(arcs, DEVICE_ARCS_AT_ONCE)
+    graphs = Buffer("old_columns", vertex, arcs), Buffer("whole_columns", vertex, arcs - at_once)
+    return *buffers.applying(vertices, vertex), *graphs, *buffers.sorted_range(at_once, vertex)
 
 
 def uses_device(machine: Machine, vertices: int, arcs: int) -> bool:
     """Return whether a graph is renumbered on the device."""
-    return machine.backend == "cuda" and device_bytes(vertices, arcs) <= machine.device_memory
+    return machine.backend == "cuda" and exact(renumbered(vertices, arcs)) <= machine.device_memory
 
 
 def arcs_at_once(machine: Machine, vertices: int, arcs: int) -> int:
@@ -60,67 +38,58 @@ def arcs_at_once(machine: Machine, vertices: int, arcs: int) -> int:
         return 0
     if uses_device(machine, vertices, arcs):
         return max(1, min(arcs, DEVICE_ARCS_AT_ONCE))
-    width = 4 if vertices < 1 << 32 else 8
-    room = machine.device_memory - DEVICE_BYTES_PER_ROW * vertices
+    vertex = vertex_type(vertices)
+    room = machine.device_memory - exact(buffers.applying(vertices, vertex))
     if room < LEAST_ROOM:
         return 0
-    return min(arcs, room // (DEVICE_BYTES_PER_ARC + width), DEVICE_ARCS_AT_ONCE)
+    return min(arcs, room // exact(buffers.sorted_range(1, vertex)), DEVICE_ARCS_AT_ONCE)
 
 
 def applying_bytes(machine: Machine, vertices: int, arcs: int) -> int:
     """Return the device memory that making the new rows takes, 0 where the host makes them."""
     if uses_device(machine, vertices, arcs):
-        return device_bytes(vertices, arcs)
-    width = 4 if vertices < 1 << 32 else 8
-    at_once = arcs_at_once(machine, vertices, arcs)
-    return DEVICE_BYTES_PER_ROW * vertices + (DEVICE_BYTES_PER_ARC + width) * at_once if at_once else 0
+        return exact(renumbered(vertices, arcs))
+    at_once, vertex = arcs_at_once(machine, vertices, arcs), vertex_type(vertices)
+    if not at_once:
+        return 0
+    return exact((*buffers.applying(vertices, vertex), *buffers.sorted_range(at_once, vertex)))
+
+
+def finding(method: str, vertices: int, arcs: int) -> Table:
+    """Return the table of finding an order on the device, with `arcs` columns there."""
+    vertex = vertex_type(vertices)
+    if method in RCM:
+        return *buffers.rcm(vertices, vertex), Buffer("columns", vertex, arcs)
+    if method in COMMUNITY:
+        return *buffers.community(vertices, vertex), *buffers.clusters(arcs, vertex)
+    return buffers.by_degree(vertices, vertex)  # columns are not read
 
 
 def place_of(method: str, machine: Machine, vertices: int, arcs: int) -> str:
-    """Say where an order that has a CUDA implementation is found: "device", "pinned" or "host".
+    """Say where an order is found: "device", "pinned" or "host".
 
     `arcs` are those that it reads, which for a directed graph are more than the graph's.
     """
-    if machine.backend != "cuda":
+    if machine.backend != "cuda" or METHODS[method].cuda is None:
         return "host"
-    width = 4 if vertices < 1 << 32 else 8
-    if method in ("rcm", "rcm_by_degree"):
-        beside = (8 + RCM_WORDS_PER_ROW * width) * vertices
-        if beside + width * arcs <= machine.device_memory:
-            return "device"
-        return "pinned" if beside <= machine.device_memory else "host"
+    if exact(finding(method, vertices, arcs)) <= machine.device_memory:
+        return "device"
     if method in COMMUNITY:
-        if community_bytes(vertices, arcs) <= machine.device_memory:
-            return "device"
         return "pinned" if community_room(method, machine, vertices) >= LEAST_ROOM else "host"
-    # The others read no columns.
-    return "device" if DEVICE_BYTES_PER_ROW * vertices <= machine.device_memory else "host"
-
-
-def community_bytes(vertices: int, arcs: int) -> int:
-    """Return the device memory to find communities: the host's, and what sorting keys takes beside."""
-    width = 4 if vertices < 1 << 32 else 8
-    sorting = (SORT_BYTES_PER_KEY - 8) * arcs
-    return COMMUNITY_BYTES_PER_ROW * vertices + COMMUNITY_WORDS_PER_ARC * width * arcs + sorting
+    return "pinned" if exact(finding(method, vertices, 0)) <= machine.device_memory else "host"
 
 
 def community_room(method: str, machine: Machine, vertices: int) -> int:
     """Return the device memory for rows with columns in pinned memory, beside what vertices take."""
-    beside = COMMUNITY_BYTES_PER_ROW if method == "community" else COMMUNITY_RCM_BYTES_PER_ROW
-    return machine.device_memory - beside * vertices
+    of_vertices = buffers.community if method == "community" else buffers.community_rcm
+    return machine.device_memory - exact(of_vertices(vertices, vertex_type(vertices)))
 
 
-def order_bytes(method: str, machine: Machine, vertices: int, arcs: int) -> int:
+def finding_bytes(method: str, machine: Machine, vertices: int, arcs: int) -> int:
     """Return the device memory that finding an order takes."""
-    width = 4 if vertices < 1 << 32 else 8
     place = place_of(method, machine, vertices, arcs)
     if place == "host":
         return 0
-    if method in ("rcm", "rcm_by_degree"):
-        columns = width * arcs if place == "device" else 0
-        return (8 + RCM_WORDS_PER_ROW * width) * vertices + columns
-    if method in COMMUNITY:
-        if place == "pinned":
-            return machine.device_memory
-        return community_bytes(vertices, arcs)
-    return DEVICE_BYTES_PER_ROW * vertices
+    if method in COMMUNITY and place == "pinned":
+        return machine.device_memory
+    return exact(finding(method, vertices, arcs if place == "device" else 0))

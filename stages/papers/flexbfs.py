@@ -8,9 +8,8 @@ from statistics import fmean
 from typing import Any
 
 from gravel.stages.presets import Preset, Setting
-from gravel.stages.sections.ranking import Entrant, differ
 from gravel.stages.sections.section import Made, Runs, Section, table
-from gravel.stages.sections.studies import Member, Study, studies
+from gravel.stages.sections.studies import Member, Study, differ, studies
 
 STEPS = ("baseline", "config1", "config2", "config3")
 """Rows of the poster's table 1, each with what the one before it has."""
@@ -46,8 +45,7 @@ def _against(member: Member, other: Member | None) -> tuple[float | None, str]:
     """Give a time over another, and whether they differ by more than their spread."""
     if other is None or other is member:
         return None, ""
-    entrants = (Entrant(each.name, each.one, each.times) for each in (member, other))
-    differs = differ(*entrants)
+    differs = differ(member, other)
     remark = "measured once" if differs is None else "" if differs else "a tie"
     return member.milliseconds / other.milliseconds, remark
 

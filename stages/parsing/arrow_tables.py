@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gravel.stages.edge_columns import Columns, ColumnsError, EdgeColumns, find_columns, shown
 from gravel.stages.errors import StageError
-from gravel.stages.parsing.array_checks import check_ids, check_weights
-from gravel.stages.parsing.arrow_texts import is_text_like, text_chunk
+from gravel.stages.parsing.column_values import (
+    check_ids,
+    check_weights,
+    check_whole,
+    is_text_like,
+    text_chunk,
+)
 from gravel.stages.readers import Chunk, Header, Reading
 from gravel.stages.urls import file_name
 
@@ -61,7 +66,7 @@ def read_table(reading: Reading, table: Table, title: str) -> tuple[Header, Iter
     def chunks() -> Iterator[Any]:
         rows = 0
         for batch in table.batches(wanted, size, expression):
-            kept = None if made is None else made.holds(batch, constants)
+            kept = None if made is None else made.kept(batch, constants, typed=True)
             columns = [_column(batch, name, constants, texts, kept) for name in names]
             if not len(columns[0]):
                 continue
@@ -160,25 +165,19 @@ def _column(batch: Any, name: str, constants: Mapping[str, str], texts: bool, ke
     return decoded(column) if kept is None else decoded(column).filter(kept)
 
 
-def _ids(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
-    import numpy
-
-    _whole(column, name, row, location)
+def _numbers(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
+    check_whole(column, name, row, location)
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
-    check_ids(values, name, row, location)
-    return values.astype(numpy.int64, copy=False)
-
-
-def _weights(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
-    import numpy
-
-    _whole(column, name, row, location)
-    values: NDArray[Any] = column.to_numpy(zero_copy_only=False).astype(numpy.float64, copy=False)
-    check_weights(values, row, location)
     return values
 
 
-def _whole(column: Any, name: str, row: int, location: str) -> None:
-    if column.null_count:
-        empty = row + column.is_null().index(True).as_py()
-        raise StageError(f"row {empty:,} (from 0) has no {name!r}; each edge needs one", file=location)
+def _ids(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
+    values = _numbers(column, name, row, location)
+    check_ids(values, name, row, location)
+    return values.astype("int64", copy=False)
+
+
+def _weights(column: Any, name: str, row: int, location: str) -> NDArray[Any]:
+    values = _numbers(column, name, row, location).astype("float64", copy=False)
+    check_weights(values, row, location)
+    return values

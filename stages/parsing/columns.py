@@ -19,9 +19,8 @@ from gravel.stages.edge_columns import (
     plain,
 )
 from gravel.stages.edge_columns import shown as shown_label
-from gravel.stages.parsing.delimiters import NAMES, Cut, choose_cut, cut_lines
+from gravel.stages.parsing.delimiters import NAMES, Cut, choose_cut, cut_attributes, cut_lines
 from gravel.stages.parsing.head import is_integer, is_number, shown
-from gravel.stages.parsing.networkx_rows import cut_attributes
 
 if TYPE_CHECKING:
     from gravel.stages.edge_columns import EdgeColumns

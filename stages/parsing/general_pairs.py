@@ -6,30 +6,25 @@ Every column is read as text: what an id or a weight is, is decided here, by the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any
+
+import numpy
+import pyarrow
+from pyarrow import compute, csv
 
 from gravel.kernels import text as faults
+from gravel.kernels.text.kinds import byte_kinds
+from gravel.kernels.text.marks import COMMENTED, EMPTY, PADDED, QUOTED, line_marks
 from gravel.stages.edge_columns import place_of
-from gravel.stages.parsing.delimiters import cut_line
-from gravel.stages.parsing.head import shown
-from gravel.stages.parsing.networkx_rows import tabbed
-from gravel.stages.parsing.problem import describe
-from gravel.stages.parsing.side_by_side import side_by_side
-from gravel.stages.readers import LARGEST_ID, LONGEST_ID, Chunk, Reading, TextChunk
-from gravel.stages.streams.pieces import Piece, Pieces, buffer_bytes
-from gravel.stages.streams.stream import UnplacedError
+from gravel.stages.filters import UnsuitableValue
+from gravel.stages.parsing.column_values import row_by_row, texts_of
+from gravel.stages.parsing.delimiters import cut_line, tabbed
+from gravel.stages.parsing.pairs import Fault, PairGrammar, Parsed, not_utf8
+from gravel.stages.readers import LARGEST_ID, Chunk, Reading, TextChunk
 
 if TYPE_CHECKING:
     from gravel.stages.parsing.columns import Layout
-    from gravel.stages.parsing.pairs import PairGrammar
-    from gravel.stages.streams import LineStream
-
-SMALLER = 3
-"""Pieces are so much smaller than those of plain columns, since Arrow's columns come beside their text."""
-
-READERS_SHARE = 4
-"""Threads that parse for each one that reads."""
+    from gravel.stages.streams.lines import Piece
 
 _INTEGER = "^[0-9]+$"
 _DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
@@ -39,51 +34,17 @@ _DECIMAL_COMMA = r"^([+-]?[0-9]+),([0-9]+)$"
 class _FaultyRow(Exception):
     """A row of a piece that is no edge: a code of `gravel.kernels.text` and the column, or a message."""
 
-    def __init__(self, row: int, column: int, code: int = 0, message: str = "") -> None:
+    def __init__(
+        self, row: int, column: int, code: int = 0, message: str = "", hint: str | None = None
+    ) -> None:
         super().__init__(message)
-        self.row, self.column, self.code, self.message = row, column, code, message
+        self.row, self.column, self.code, self.message, self.hint = row, column, code, message, hint
 
 
-class _Part(NamedTuple):
-    chunk: Any
-    rows: int
-    lines: int
-    fault: _FaultyRow | None
-
-
-def read_general_pairs(
-    reading: Reading, lines: LineStream, grammar: PairGrammar, layout: Layout
-) -> Iterator[Chunk]:
-    """Yield the edges of all lines that are left; raises StageError naming the first bad line.
-
-    Each chunk is a `Chunk`, a `TextChunk` where ids are texts, or what the digest of the reading makes of it.
-    """
-    import numpy
-
-    size, count = buffer_bytes(max(1 << 14, reading.block_bytes // SMALLER)), reading.threads + 3
-    buffers = [numpy.empty(size, numpy.uint8) for _ in range(count)]
-    parse = _Parser(reading, grammar, layout)
-    with Pieces(lines, buffers, reading.threads // READERS_SHARE) as pieces:
-        try:
-            for piece, part in side_by_side(pieces, parse, reading.threads):
-                if part.fault is not None:
-                    parse.complain(lines, piece.tobytes(), part.fault)
-                pieces.release(piece)
-                lines.line += part.lines
-                if part.rows:
-                    yield cast("Chunk", part.chunk)
-        except UnplacedError as error:
-            raise lines.placed(error) from None
-
-
-class _Parser:
-    """Reads pieces, each on the thread that calls."""
+class GeneralParser:
+    """Parses pieces of a list with any columns, each on the thread that calls."""
 
     def __init__(self, reading: Reading, grammar: PairGrammar, layout: Layout) -> None:
-        from pyarrow import csv, string
-
-        from gravel.kernels.text.kinds import byte_kinds
-
         self._reading, self._grammar, self._layout = reading, grammar, layout
         self._delimiter = "\t" if layout.attributes or not layout.delimiter else layout.delimiter
         found = layout.found
@@ -94,7 +55,7 @@ class _Parser:
         included = [str(place) for place in sorted(wanted) if place < layout.fields]
         self._parse = csv.ParseOptions(delimiter=self._delimiter)
         self._convert = csv.ConvertOptions(
-            column_types=dict.fromkeys(included, string()),
+            column_types=dict.fromkeys(included, pyarrow.string()),
             include_columns=included,
             null_values=[],
             strings_can_be_null=False,
@@ -109,22 +70,20 @@ class _Parser:
         blank = rb"[ \v\f]" if self._delimiter == "\t" else rb"[ \t\v\f]"
         self._field = re.compile(rb'%s*("(?:[^"\n]|"")*"|[^%s\n]*?)%s*(%s|\r?\n)' % (blank, d, blank, d))
 
-    def __call__(self, piece: Piece) -> _Part:
-        from gravel.kernels.text.marks import line_marks
-
+    def __call__(self, piece: Piece) -> Parsed:
+        """Return the edges of a piece; where one of its lines is none, that fault."""
         marks, lines = line_marks(piece.buffer[piece.first : piece.end], self._kinds)
+        block = piece.tobytes()
         try:
-            chunk, rows = self._edges(self._rows(piece.tobytes(), marks), marks)
+            chunk, rows = self._edges(self._rows(block, marks), marks)
         except _FaultyRow as fault:
-            return _Part(None, 0, 0, fault)
+            return Parsed(None, 0, 0, self._placed(block, fault))
         if rows and self._reading.digest is not None:
             chunk = self._reading.digest(chunk)
-        return _Part(chunk, rows, lines, None)
+        return Parsed(chunk, rows, lines)
 
     def _rows(self, block: bytes, marks: int) -> bytes:
         """Return the lines with edges as pyarrow reads them: with one delimiter between fields."""
-        from gravel.kernels.text.marks import COMMENTED, EMPTY, PADDED, QUOTED
-
         layout = self._layout
         if marks & (EMPTY | COMMENTED | PADDED):
             block = self._skipped.sub(b"", block)
@@ -165,11 +124,6 @@ class _Parser:
 
     def _columns(self, block: bytes, marks: int) -> dict[int, Any]:
         """Return the columns that are needed, by their places, as texts without blanks around them."""
-        import pyarrow
-        from pyarrow import compute, csv
-
-        from gravel.kernels.text.marks import PADDED, QUOTED
-
         count = block.count(b"\n")
         if not count:
             return {}
@@ -207,20 +161,13 @@ class _Parser:
             if len(fields) != self._layout.fields:
                 few = len(fields) < self._layout.fields
                 return _FaultyRow(row, 0, faults.TOO_FEW if few else faults.TOO_MANY)
-            try:
-                line.decode()
-            except UnicodeDecodeError:
-                message = f"found {shown(line, 60)}, which is not UTF-8; ids are texts in UTF-8"
-                return _FaultyRow(row, 0, message=message)
+            fault = not_utf8(line, 1)
+            if fault is not None:
+                return _FaultyRow(row, 0, message=fault.message, hint=fault.hint)
         return _FaultyRow(0, 0, message=f"the lines from here on are not read: {found}")
 
     def _left_by_filter(self, columns: dict[int, Any]) -> Any:
         """Return the numbers of the rows that the filter leaves."""
-        import pyarrow
-        from pyarrow import compute
-
-        from gravel.stages.filters.literals import UnsuitableValue
-
         given = self._reading.filter
         assert given is not None
         batch = pyarrow.table({name: columns[place] for name, place in self._filtered.items()})
@@ -230,10 +177,6 @@ class _Parser:
             raise _FaultyRow(error.row, 0, message=str(error)) from None
 
     def _integers(self, column: Any, place: int) -> Any:
-        import numpy
-        import pyarrow
-        from pyarrow import compute
-
         plain = compute.match_substring_regex(column, _INTEGER)
         if not compute.all(plain, min_count=0).as_py():
             row = plain.index(False).as_py()
@@ -250,10 +193,6 @@ class _Parser:
         return values
 
     def _decimals(self, column: Any, place: int) -> Any:
-        import numpy
-        import pyarrow
-        from pyarrow import compute
-
         if self._layout.decimal_comma:
             column = compute.replace_substring_regex(column, _DECIMAL_COMMA, r"\1.\2")
         plain = compute.match_substring_regex(column, _DECIMAL)
@@ -266,44 +205,20 @@ class _Parser:
         return values
 
     def _texts(self, source: Any, target: Any, weight: Any) -> TextChunk:
-        from pyarrow import compute
-
-        from gravel.stages.parsing.arrow_texts import text_chunk
-
-        found = self._layout.found
+        found, ends = self._layout.found, []
         for column, place in ((source, found.source), (target, found.target)):
-            size = compute.binary_length(column)
-            bounds = compute.min_max(size).as_py()
-            if not bounds["min"]:
-                raise _FaultyRow(size.index(0).as_py(), place, faults.EMPTY_ID)
-            if bounds["max"] > LONGEST_ID:
-                raise _FaultyRow(size.index(bounds["max"]).as_py(), place, faults.LONG_ID)
-            zero = compute.match_substring(column, "\0")
-            if compute.any(zero).as_py():
-                raise _FaultyRow(zero.index(True).as_py(), place, faults.ZERO_BYTE)
-        return text_chunk(source, target, weight, 0, self._reading.stream.location)
+            texts, row, code = texts_of(column)
+            if code:
+                raise _FaultyRow(row, place, code)
+            ends.append(texts)
+        return TextChunk(row_by_row(*ends), weight)
 
-    def complain(self, lines: LineStream, block: bytes, fault: _FaultyRow) -> NoReturn:
-        """Raise the StageError of a faulty row, with the line that has it."""
+    def _placed(self, block: bytes, fault: _FaultyRow) -> Fault:
+        """Return where in a piece a faulty row is."""
         rows = [match for match in re.finditer(rb"[^\n]*\n", block) if not self._skipped.fullmatch(match[0])]
         row = rows[min(fault.row, len(rows) - 1)]
-        line = lines.line + block.count(b"\n", 0, row.start()) + 1
-        if fault.message:
-            lines.fail(fault.message, line=line)
         fields = cut_line(row[0].strip(), self._layout.delimiter)[: fault.column + 1]
         place = row.start()
         for each in fields:
             place = block.find(each, place) + (len(each) if each is not fields[-1] else 0)
-        grammar = self._grammar
-        message, hint = describe(
-            fault.code,
-            block,
-            place,
-            form=grammar.form,
-            low=grammar.low,
-            high=grammar.high,
-            delimiter=self._layout.delimiter,
-        )
-        if fault.code == faults.NOT_INTEGER and grammar.may_be_texts:
-            hint = "if ids are texts, set `ids: text`"
-        lines.fail(message, line=line, hint=hint)
+        return Fault(block.count(b"\n", 0, row.start()), place, fault.code, fault.message, fault.hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,6 +41,14 @@ class Head:
 def is_integer(field: bytes) -> bool:
     """Return whether a field is a whole number without a sign."""
     return _INTEGER.fullmatch(field) is not None
+
+
+def whole_numbers(fields: Sequence[bytes]) -> list[int] | None:
+    """Return fields as whole numbers below 2^63; None if one of them is something else."""
+    if not all(map(is_integer, fields)) or max(map(len, fields), default=0) > 19:
+        return None
+    numbers = [*map(int, fields)]
+    return numbers if max(numbers, default=0) < 1 << 63 else None
 
 
 def is_number(field: bytes) -> bool:

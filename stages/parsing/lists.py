@@ -7,19 +7,21 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gravel.stages.parsing.side_by_side import side_by_side
+import numpy
+
+from gravel.kernels.text.kinds import byte_kinds
+from gravel.kernels.text.lists import IN_COMMENT, LINE, ROW, TOKEN, new_state, parse_lists
+from gravel.stages.parsing.pairs import describe
 from gravel.stages.readers import Chunk, Reading
-from gravel.stages.streams import LineStream
-from gravel.stages.streams.pieces import Piece, Pieces, buffer_bytes
+from gravel.stages.streams.lines import NEWLINE, LineStream, Piece, Pieces, buffer_bytes
 from gravel.stages.streams.stream import UnplacedError
+from gravel.stages.threads import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ANY_ROWS = 1 << 62
 """Rows of a piece whose place among the rows of the file is not known yet."""
-
-_NEWLINE = 10
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,6 @@ def read_lists_on_host(
 
     Raises StageError naming the first bad line. The arrays of a chunk are reused for the next.
     """
-    import numpy
-
     rows = Rows(lines, grammar)
     # Those that are parsed or wait for it, and one that is read.
     size, count = buffer_bytes(reading.block_bytes), reading.threads + 3
@@ -55,7 +55,7 @@ def read_lists_on_host(
     apart = _Apart(grammar, count)
     with Pieces(lines, buffers, threads=1, any_length=True) as pieces:
         try:
-            for piece, parsed in side_by_side(pieces, apart, reading.threads):
+            for piece, parsed in in_order(lambda each: (each, apart(each)), pieces, reading.threads):
                 if parsed is not None and rows.take(parsed):
                     if len(parsed.chunk.source):
                         yield parsed.chunk
@@ -80,10 +80,6 @@ class _Arrays:
         self, text: NDArray[Any], kinds: NDArray[Any], grammar: ListGrammar, rows: int, state: NDArray[Any]
     ) -> tuple[Chunk, int, int]:
         """Parse text that goes on from a state; returns arcs, and code and place of a fault."""
-        import numpy
-
-        from gravel.kernels.text.lists import parse_lists
-
         most = len(text) // 2 + 1
         if self._length < most:
             self._source, self._target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
@@ -110,17 +106,13 @@ class _Apart:
     """Parses pieces before it is known which row they begin with."""
 
     def __init__(self, grammar: ListGrammar, count: int) -> None:
-        from gravel.kernels.text.kinds import byte_kinds
-
         self._grammar = grammar
         self._kinds = byte_kinds("", grammar.comments)
         self._free = deque(_Arrays(grammar.weighted) for _ in range(count))
 
     def __call__(self, piece: Piece) -> _Parsed | None:
         """Return the rows of a piece that begins and ends with one; None where there is a fault."""
-        from gravel.kernels.text.lists import LINE, ROW, new_state
-
-        if piece.buffer[piece.end - 1] != _NEWLINE:
+        if piece.buffer[piece.end - 1] != NEWLINE:
             return None
         arrays, state = self._free.popleft(), new_state()
         text = piece.buffer[piece.first : piece.end]
@@ -139,9 +131,6 @@ class Rows:
     """The rows of a text that is parsed piece by piece; a row may go on in the next piece."""
 
     def __init__(self, lines: LineStream, grammar: ListGrammar) -> None:
-        from gravel.kernels.text.kinds import byte_kinds
-        from gravel.kernels.text.lists import new_state
-
         self._lines, self._grammar = lines, grammar
         self._kinds = byte_kinds("", grammar.comments)
         self._state = new_state()
@@ -150,21 +139,15 @@ class Rows:
     @property
     def count(self) -> int:
         """Rows that have ended."""
-        from gravel.kernels.text.lists import ROW
-
         return int(self._state[ROW])
 
     @property
     def begins(self) -> bool:
         """Whether the next piece begins with a row."""
-        from gravel.kernels.text.lists import IN_COMMENT, TOKEN
-
         return not self._state[TOKEN] and not self._state[IN_COMMENT]
 
     def skip(self, rows: int, lines: int) -> None:
         """Count rows that were parsed elsewhere."""
-        from gravel.kernels.text.lists import LINE, ROW
-
         self._state[ROW] += rows
         self._state[LINE] += lines
         self._lines.line += lines
@@ -180,8 +163,6 @@ class Rows:
 
     def parse(self, text: NDArray[Any]) -> Iterator[Chunk]:
         """Yield the arcs of a piece; their arrays are reused. Raises StageError naming a bad line."""
-        from gravel.kernels.text.lists import LINE
-
         grammar, before = self._grammar, int(self._state[LINE])
         chunk, code, place = self._arrays.parse(text, self._kinds, grammar, grammar.rows, self._state)
         self._lines.line += int(self._state[LINE]) - before
@@ -192,8 +173,6 @@ class Rows:
 
 
 def _complain(lines: LineStream, piece: bytes, code: int, place: int, grammar: ListGrammar) -> None:
-    from gravel.stages.parsing.problem import describe
-
     message, hint = describe(code, piece, place, form=grammar.form, low=grammar.low, high=grammar.high)
     lines.fail(message, line=lines.line + 1, hint=hint)
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.kernels.arrays import on_host
-from gravel.stages.partitioning.device_memory import ARCS_PER_ROW, DOWNLOAD_BYTES, LEAST_ARCS, PIECE_ROWS
+from gravel.kernels.buffers import make, total
+from gravel.kernels.partition.distributor.buffers import PIECE_ROWS, Size, census, dividing
 from gravel.stages.partitioning.ranges import Rows, ranges
 from gravel.stages.partitioning.writing import KINDS, write_ranks
 from gravel.stages.rows.ranges import bytes_there, free_bytes, lacking, range_on_device, tried
@@ -21,12 +22,53 @@ if TYPE_CHECKING:
     from gravel.stages.artifact import Array
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context
-    from gravel.stages.partitioning.device_memory import DeviceSizes
 
 Result = TypeVar("Result")
 
+RANGE_ARCS = 1 << 24
+"""Arcs of a range at most, where a graph does not fit at once: 64 MiB of columns, on the host as well."""
+
+LEAST_ARCS = 1 << 16
+"""Arcs of the smallest range that is worth its launches and copies; below it the CPU divides the graph."""
+
+ARCS_PER_ROW = 4
+"""A range has at most one row for so many of its arcs, so that its rows take little beside them."""
+
+DOWNLOAD_BYTES = 64 << 20
+"""Of an array that goes to a file, the host has so much at a time."""
+
 Work = Callable[[Rows, Any, Any], Result]
 """What is done with rows, given their offsets and columns on the device."""
+
+
+def whole_bytes(size: Size) -> int:
+    """Return the bytes to divide a graph at once: graph, result, and what the largest pass takes."""
+    return total(dividing(size, size.vertices, size.arcs, whole=True))
+
+
+def range_bytes(size: Size, arcs: int) -> int:
+    """Return the bytes to divide it in ranges of so many arcs."""
+    return total(dividing(size, arcs // ARCS_PER_ROW, arcs))
+
+
+def arcs_at_once(size: Size, room: int) -> int:
+    """Count the arcs of a range, at most, for so many bytes; 0 where the device is no place for them."""
+    halves = (RANGE_ARCS >> times for times in range((RANGE_ARCS // LEAST_ARCS).bit_length()))
+    return next((arcs for arcs in halves if range_bytes(size, arcs) <= room), 0)
+
+
+def least_bytes(size: Size) -> int:
+    """Return the bytes of the smallest ranges, or of the whole graph if that is smaller."""
+    return min(range_bytes(size, LEAST_ARCS), whole_bytes(size))
+
+
+def device_bytes(size: Size, room: int) -> int:
+    """Return the bytes that a division takes where so many are there; 0 where the CPU makes it."""
+    whole = whole_bytes(size)
+    if whole <= room:
+        return whole
+    arcs = arcs_at_once(size, room)
+    return range_bytes(size, arcs) if arcs else 0
 
 
 class OnDevice:
@@ -36,26 +78,27 @@ class OnDevice:
     MemoryError where not even one row fits.
     """
 
-    def __init__(self, context: Context, graph: Graph, sizes: DeviceSizes) -> None:
+    def __init__(self, context: Context, graph: Graph, size: Size) -> None:
         room = context.machine.device_memory
         resident = bytes_there(graph.row_offsets, graph.column_indices)
-        self.ranks_at_once = sizes.ranks_at_once
-        self._context, self._graph, self._sizes = context, graph, sizes
-        self._at_once = sizes.arcs_at_once(room)
-        self._is_whole = sizes.whole_bytes() - resident <= room
+        self.ranks_at_once = size.ranks_at_once
+        self._context, self._graph, self._size = context, graph, size
+        self._at_once = arcs_at_once(size, room)
+        self._is_whole = whole_bytes(size) - resident <= room
         self._rows: tuple[Any, Any] | None = None
         self._index: DelegateIndex | None = None
 
     def take_census(self) -> Census:
         """Count the graph's vertices and arcs by degree."""
         import cupy
-        import numpy
 
         from gravel.kernels.partition import chunks_cuda
-        from gravel.kernels.partition.census import LARGEST, Census
+        from gravel.kernels.partition.census import Census
 
-        degrees, of_degree = self._count_degrees()
-        ends = cupy.zeros((2, LARGEST + 1), numpy.int64)
+        degrees, of_degree, ends = make(census(self._graph.vertex_count), cupy).values()
+        for first, offsets in self._offset_pieces():
+            piece = degrees[first : first + len(offsets) - 1]
+            chunks_cuda.count_degrees(offsets, self._graph.column_indices.dtype, piece, of_degree)
 
         def count(rows: Rows, offsets: Any, columns: Any) -> None:
             chunks_cuda.count_rows(offsets, columns, rows.first, degrees, ends[0], ends[1])
@@ -64,21 +107,6 @@ class OnDevice:
             self._context.progress(rows.end, self._graph.arc_count, "arcs counted")
         busier, quieter = cupy.asnumpy(ends)
         return Census(cupy.asnumpy(of_degree), busier, quieter)
-
-    def _count_degrees(self) -> tuple[Any, Any]:
-        """Give all degrees as the census takes them, and how many vertices have each."""
-        import cupy
-        import numpy
-
-        from gravel.kernels.partition.census import LARGEST
-        from gravel.kernels.partition.chunks_cuda import count_degrees
-
-        degrees = cupy.empty(self._graph.vertex_count, numpy.uint16)
-        of_degree = cupy.zeros(LARGEST + 1, numpy.int64)
-        for first, offsets in self._offset_pieces():
-            piece = degrees[first : first + len(offsets) - 1]
-            count_degrees(offsets, self._graph.column_indices.dtype, piece, of_degree)
-        return degrees, of_degree
 
     def find_delegates(self, threshold: int) -> NDArray[Any]:
         """List the vertices above the threshold, and index them for `write`."""
@@ -114,8 +142,7 @@ class OnDevice:
 
     def _at_once_on_device(self, some: range, ranks: int) -> tuple[dict[str, Array], list[RankSize]] | None:
         """Make the arrays of some ranks of the whole graph; None where there is no room for that."""
-        from gravel.kernels.partition.chunks_cuda import split_rows
-        from gravel.kernels.partition.rank_arrays_cuda import rank_arrays
+        from gravel.kernels.partition.chunks_cuda import rank_arrays, split_rows
         from gravel.kernels.partition.storage import size_of
 
         def make(rows: Rows, offsets: Any, columns: Any) -> list[dict[str, Any]]:
@@ -183,7 +210,7 @@ class OnDevice:
                 raise
         self._rows, self._is_whole = None, False
         free = free_bytes()
-        self._at_once = self._sizes.arcs_at_once(free) or LEAST_ARCS
+        self._at_once = arcs_at_once(self._size, free) or LEAST_ARCS
         self._context.log(f"{lacking(free)}; the graph is divided {self._at_once:,} arcs at a time")
         return None
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.partitioning.array_files import ArrayFile, allocated, written
 from gravel.stages.partitioning.ranges import (
+    ArrayFile,
     CountTask,
     SplitTask,
     StripeTask,
+    allocated,
     count_range,
     map_ranges,
     offset_pieces,
     ranges,
     split_range,
     stripe_range,
+    written,
 )
 from gravel.stages.partitioning.writing import KINDS, write_ranks
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from gravel.stages.artifact import Array
     from gravel.stages.artifacts import Graph
     from gravel.stages.context import Context
-    from gravel.stages.partitioning.array_files import ArrayFile
+    from gravel.stages.partitioning.ranges import ArrayFile
 
 
 def take_census(context: Context, graph: Graph) -> Census:

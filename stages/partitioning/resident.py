@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from gravel.kernels.partition.distributor.buffers import PART_EDGES, PART_EDGES_CUDA
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
     from gravel.kernels.exchange import Wire
     from gravel.kernels.partition.census import Census
-    from gravel.kernels.partition.distributor import RankShare
+    from gravel.kernels.partition.distributor.program import RankShare
     from gravel.stages.artifacts import DistributedGraph
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
@@ -154,8 +155,7 @@ def make_rank_of(rank_group: RankContext, recipe: Recipe, backend: str) -> RankS
     """Make one rank of a graph, all ranks of the rank group at the same time."""
     from gravel.kernels.arrays import index_dtype
     from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.partition.distributor import EdgeSource, distribute_program
-    from gravel.kernels.partition.distributor.program import PART_EDGES, PART_EDGES_CUDA
+    from gravel.kernels.partition.distributor.program import EdgeSource, distribute_program
 
     source = EdgeSource(recipe.name, json.loads(recipe.arguments))
     threshold: Any = recipe.threshold

@@ -166,7 +166,7 @@ class _CpuComponents:
     """As `gravel.kernels.partition.cuda.components.PeerComponents`, on the CPU."""
 
     def __init__(self, rank_group: RankContext, part: RankPart, symmetric: bool) -> None:
-        from gravel.kernels.partition.components_rank import ComponentsRank
+        from gravel.kernels.partition.components import ComponentsRank
 
         self._rank_group = rank_group
         self._state = ComponentsRank(part, symmetric=symmetric)

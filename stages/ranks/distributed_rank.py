@@ -74,7 +74,7 @@ def ready_as_rank(rank_group: RankContext, task: RankTask | ComponentsTask) -> b
 
 def _drawn(rank_group: RankContext, resident: Resident, count: int, seed: int) -> list[Any]:
     from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.partition.distributor.draw import draw_program, with_arcs
+    from gravel.kernels.partition.distributor.program import draw_program, with_arcs
 
     share = resident.share
     filled = with_arcs(share.part, share.delegates, share.vertex_count, rank_group.size)

@@ -41,7 +41,7 @@ def read_partition(
     offsets = partition_offsets(loaded)
     ends = None
     if isinstance(plain, Partition) and has_loops_or_duplicates(plain):
-        from gravel.kernels.partition.assemble import assemble
+        from gravel.kernels.partition.chunks import assemble
 
         ends = edge_ends_of_columns(plain, *assemble(loaded))
     return SearchedGraph(

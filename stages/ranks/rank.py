@@ -212,7 +212,7 @@ def _read_stripe(rank_group: RankContext, task: RankTask) -> Rank:
 
         state = StripedRankSearch(part, task.vertex_count, task.ranks, task.asked, task.options)
         return CpuRank(lambda wire, source: search_rank(wire, state, source))
-    from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
+    from gravel.kernels.striped.cuda.search import PeerStripe
 
     return PeerStripe(rank_group, part, task.vertex_count, task.asked, task.options)
 

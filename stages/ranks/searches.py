@@ -130,9 +130,8 @@ def plan_partition(
     Raises `StageError` for options that have no meaning there, and where columns do not fit as they are to be
     placed, or what else a GPU has to hold does not.
     """
-    from gravel.kernels.partition.cuda.encoded import layout_of
     from gravel.kernels.partition.cuda.staging import Staging, check_staged
-    from gravel.kernels.partition.encoded import encoded_bytes
+    from gravel.kernels.partition.encoded import encoded_bytes, layout_of
     from gravel.kernels.partition.layout import arc_count
     from gravel.kernels.partition.storage import storage
     from gravel.stages.stage import Extent

@@ -69,8 +69,7 @@ def _fits(head: Head) -> bool:
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     from gravel.stages.parsing.pairs import PairGrammar
-    from gravel.stages.parsing.stated import read_stated
-    from gravel.stages.parsing.text import read_pairs
+    from gravel.stages.parsing.text import read_pairs, read_stated
     from gravel.stages.streams import LineStream
 
     data = reading.stream.peek(HEAD_BYTES)

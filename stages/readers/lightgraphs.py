@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.parsing.head import Head, shown, whole_numbers
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 
@@ -17,11 +17,8 @@ class _Stated(NamedTuple):
 
 def _stated(line: bytes) -> _Stated | None:
     fields = [field.strip() for field in line.split(b",")]
-    if len(fields) < 4 or not all(map(is_integer, fields[:2])) or fields[2] not in (b"u", b"d"):
-        return None
-    if max(map(len, fields[:2])) > 19 or int(fields[0]) >= 1 << 63:
-        return None
-    return _Stated(int(fields[0]), int(fields[1]), fields[2] == b"u")
+    numbers = whole_numbers(fields[:2]) if len(fields) > 3 and fields[2] in (b"u", b"d") else None
+    return None if numbers is None else _Stated(numbers[0], numbers[1], fields[2] == b"u")
 
 
 def _fits(head: Head) -> bool:
@@ -30,7 +27,7 @@ def _fits(head: Head) -> bool:
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     from gravel.stages.parsing.pairs import PairGrammar
-    from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.parsing.text import read_stated
     from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.parsing.head import Head, shown, whole_numbers
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 from gravel.stages.streams.lines import BYTE_ORDER_MARK
 
@@ -34,7 +34,7 @@ def _fits(head: Head) -> bool:
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     from gravel.stages.parsing.pairs import PairGrammar
-    from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.parsing.text import read_stated
     from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
@@ -102,10 +102,10 @@ def _banner(line: bytes, lines: LineStream) -> _Banner:
 def _size(line: bytes | None, lines: LineStream) -> tuple[int, int]:
     if line is None:
         lines.fail("the file ends before its size line; expected rows columns entries")
-    fields = line.split()
-    if len(fields) != 3 or not all(map(is_integer, fields)) or max(map(len, fields)) > 19:
+    numbers = whole_numbers(line.split())
+    if numbers is None or len(numbers) != 3:
         lines.fail(f"found {shown(line)} for the size line; expected rows columns entries")
-    rows, columns, entries = map(int, fields)
+    rows, columns, entries = numbers
     if rows != columns:
         lines.fail(
             f"found a matrix of {rows:,} rows and {columns:,} columns; a graph needs a square one",
@@ -116,9 +116,9 @@ def _size(line: bytes | None, lines: LineStream) -> tuple[int, int]:
 
 def _counts(head: Head, location: str) -> Counts | None:
     for line in head.content(b"%")[:1]:
-        fields = line.split()
-        if len(fields) == 3 and all(map(is_integer, fields)):
-            return Counts(int(fields[0]), int(fields[2]))
+        numbers = whole_numbers(line.split())
+        if numbers is not None and len(numbers) == 3:
+            return Counts(numbers[0], numbers[2])
     return None
 
 

@@ -7,12 +7,14 @@ listed at both of its ends, which must agree, and is read once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.parsing.head import Head, is_integer, shown, whole_numbers
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gravel.stages.parsing.lists import ListGrammar
     from gravel.stages.streams import LineStream
 
@@ -26,14 +28,89 @@ class _Stated(NamedTuple):
 
 def _stated(line: bytes) -> _Stated | None:
     fields = line.split()
-    if not 2 <= len(fields) <= 4 or not all(map(is_integer, fields)) or max(map(len, fields)) > 19:
+    numbers = whole_numbers(fields)
+    if numbers is None or not 2 <= len(numbers) <= 4:
         return None
     flags = fields[2].decode().rjust(3, "0") if len(fields) > 2 else "000"
-    constraints = int(fields[3]) if len(fields) > 3 else 1
-    if len(flags) > 3 or set(flags) - {"0", "1"} or not 1 <= constraints <= 1000 or int(fields[0]) >= 1 << 63:
+    constraints = numbers[3] if len(fields) > 3 else 1
+    if len(flags) > 3 or set(flags) - {"0", "1"} or not 1 <= constraints <= 1000:
         return None
     skip = int(flags[0]) + (constraints if flags[1] == "1" else 0)
-    return _Stated(int(fields[0]), int(fields[1]), skip, flags[2] == "1")
+    return _Stated(numbers[0], numbers[1], skip, flags[2] == "1")
+
+
+class _Agreement:
+    """Check that both ends of each edge list it alike; it takes each edge once.
+
+    Fingerprints of the arcs of vertices from 1 up are added into so many entries, on the host or a device.
+    Self-loops wait until all arcs were seen: some writers list them once, some twice.
+    """
+
+    def __init__(self, entries: int) -> None:
+        self.arcs = self.loops = 0
+        self._entries = entries
+        self._loops: list[Chunk] = []
+        self._imbalances: dict[str, Any] = {}
+
+    def once(self, chunk: Chunk) -> Chunk:
+        """Take arcs, those of a device before they are renumbered; return those from the smaller end."""
+        from gravel.kernels.arrays import backend_of, on_host
+
+        add: Any
+        zeros: Any
+        if (backend := backend_of(chunk.source)) == "cuda":
+            import cupy
+
+            from gravel.kernels.text import lists_cuda
+
+            add, zeros, none = lists_cuda.add_imbalance, cupy.zeros, None
+        else:
+            import numpy
+
+            from gravel.kernels.text import lists
+
+            add, zeros, none = lists.add_imbalance, numpy.zeros, numpy.zeros(0, "uint64")
+        if backend not in self._imbalances:
+            self._imbalances[backend] = zeros(self._entries, "uint64")
+        # Both zeros are one weight.
+        weight = none if chunk.weight is None else (chunk.weight + 0.0).view("uint64")
+        add(chunk.source, chunk.target, weight, 1, self._imbalances[backend])
+        self.arcs += len(chunk.source)
+        loops = _where(chunk, chunk.source == chunk.target)
+        if len(loops.source):
+            self.loops += len(loops.source)
+            self._loops.append(Chunk(*map(on_host, loops[:3])))
+        return _where(chunk, chunk.source < chunk.target)
+
+    def imbalance(self) -> NDArray[Any]:
+        """Entries that are not zero are those of vertices whose arcs lack their reverses."""
+        import numpy
+
+        from gravel.kernels.arrays import on_host
+
+        return sum(map(on_host, self._imbalances.values()), numpy.zeros(self._entries, numpy.uint64))
+
+    def kept_loops(self, edges: int) -> Iterator[Chunk]:
+        """Yield each self-loop once, of so many edges in all."""
+        import numpy
+
+        if not self._loops:
+            return
+        vertex = numpy.concatenate([each.source for each in self._loops]).astype(numpy.int64)
+        weights = [each.weight for each in self._loops if each.weight is not None]
+        weight = numpy.concatenate(weights) if weights else None
+        if self.arcs == 2 * edges:
+            columns = (vertex,) if weight is None else (weight, vertex)
+            order = numpy.lexsort(columns)
+            if len(order) % 2 == 0 and all((each[order[::2]] == each[order[1::2]]).all() for each in columns):
+                order = order[::2]
+            vertex, weight = vertex[order], None if weight is None else weight[order]
+        yield Chunk(vertex, vertex, weight)
+
+
+def _where(chunk: Chunk, mask: Any) -> Chunk:
+    weight = None if chunk.weight is None else chunk.weight[mask]
+    return Chunk(chunk.source[mask], chunk.target[mask], weight)
 
 
 def _fits(head: Head) -> bool:
@@ -92,11 +169,10 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
 def _edges(reading: Reading, lines: LineStream, grammar: ListGrammar, stated: _Stated) -> Iterator[Chunk]:
     import numpy
 
-    from gravel.stages.parsing.agreement import Agreement
     from gravel.stages.parsing.lists import too_few_rows
     from gravel.stages.parsing.text import read_lists
 
-    agreement = Agreement(max(1, min(stated.vertices, 2 * reading.block_bytes)))
+    agreement = _Agreement(max(1, min(stated.vertices, 2 * reading.block_bytes)))
     chunks = read_lists(reading, lines, grammar)
     while True:
         try:

@@ -6,7 +6,6 @@ never read.
 
 from __future__ import annotations
 
-import ast
 import lzma
 import math
 import struct
@@ -16,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gravel.stages.errors import StageError
-from gravel.stages.parsing.array_checks import check_ids, check_weights
+from gravel.stages.parsing.column_values import check_ids, check_weights, text_chunk
 from gravel.stages.parsing.head import Head
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading, TextChunk
 
@@ -51,37 +50,39 @@ def _fits(head: Head) -> bool:
 @dataclass(frozen=True)
 class _Layout:
     shape: tuple[int, ...]
-    dtype: str
+    dtype: Any
     fortran: bool
     begin: int
 
     @property
     def edges(self) -> int:
-        return self.shape[0]
+        return self.shape[0] if self.shape else 0
 
 
-def _layout(file: BinaryIO, location: str, what: str) -> _Layout:
-    """Read an npy header (NumPy's format description, versions 1 to 3)."""
+class _Block(NamedTuple):
+    source: NDArray[Any]
+    target: NDArray[Any]
+    weight: NDArray[Any] | None = None
+
+
+def _layout(file: Any, location: str, what: str) -> _Layout:
+    """Read an npy header."""
+    from numpy.lib import format as npy
+
     try:
-        start = file.read(8)
-        if len(start) < 8 or start[:6] != NPY or start[6] not in (1, 2, 3):
-            raise ValueError("it does not start as an npy file does")
-        width = 2 if start[6] == 1 else 4
-        length = struct.unpack("<H" if width == 2 else "<I", file.read(width))[0]
-        if length > LONGEST_HEADER:
-            raise ValueError(f"its header takes {length:,} bytes")
-        text = file.read(length)
-        if len(text) < length:
-            raise ValueError("its header is cut off")
-        fields = ast.literal_eval(text.decode("utf-8" if start[6] == 3 else "latin1").strip())
-        shape, dtype, fortran = fields["shape"], fields["descr"], fields["fortran_order"]
-        if not isinstance(dtype, str) or not isinstance(shape, tuple):
-            raise ValueError(f"it holds records, {dtype!r:.60}")
-        if not all(isinstance(length, int) and length >= 0 for length in shape):
+        version = npy.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"its version is {version}")
+        # Version 3 differs in the names of records alone.
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(file, LONGEST_HEADER)
+        if dtype.names is not None:
+            raise ValueError(f"it holds records, {dtype!s:.60}")
+        if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize > 1 << 62:
             raise ValueError(f"its shape is {shape!r:.60}")
-    except (*_DAMAGE, SyntaxError, TypeError, RecursionError, MemoryError) as error:
+    except Exception as error:  # a damaged header is parsed as Python
         raise _damaged(location, f"{what}: {_reason(error)}") from None
-    return _Layout(shape, dtype, bool(fortran), 8 + width + length)
+    return _Layout(shape, dtype, fortran, file.tell())
 
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
@@ -99,34 +100,24 @@ def _read_npy(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
         layout = _layout(file, location, "the array")
     if len(layout.shape) != 2 or layout.shape[1] != 2:
         raise StageError(f"found an array of shape {layout.shape}; expected (edges, 2)", file=location)
-    dtype = _id_type(layout, "the array", location, reading.ids)
-    texts = reading.ids == "text" or dtype.kind not in "iu"
+    _check_ids_type(layout, "the array", location, reading.ids)
+    texts = reading.ids == "text" or layout.dtype.kind not in "iu"
 
-    def chunks() -> Iterator[Any]:
-        _some(layout.edges, location)
-        step = max(256, reading.block_bytes // max(16, 4 * dtype.itemsize))
-        with path.open("rb", buffering=0) as file:
-            for row in range(0, layout.edges, step):
-                rows = min(step, layout.edges - row)
+    def blocks() -> Iterator[_Block]:
+        with path.open("rb") as file:
+            for row, rows in _steps(reading, layout.edges, layout.dtype):
                 if layout.fortran:
                     columns = []
                     for column in range(2):
-                        file.seek(layout.begin + (column * layout.edges + row) * dtype.itemsize)
-                        columns.append(_exactly(file, rows, dtype, location))
+                        file.seek(layout.begin + (column * layout.edges + row) * layout.dtype.itemsize)
+                        columns.append(_exactly(file, rows, layout.dtype, location))
+                    yield _Block(*columns)
                 else:
-                    file.seek(layout.begin + 2 * row * dtype.itemsize)
-                    pairs = _exactly(file, 2 * rows, dtype, location).reshape(-1, 2)
-                    columns = [pairs[:, 0], pairs[:, 1]]
-                if texts:
-                    yield _text_chunk(columns[0], columns[1], None, row, location, ("column 0", "column 1"))
-                    continue
-                yield Chunk(
-                    _ids(columns[0], "column 0", row, location),
-                    _ids(columns[1], "column 1", row, location),
-                    None,
-                )
+                    file.seek(layout.begin + 2 * row * layout.dtype.itemsize)
+                    pairs = _exactly(file, 2 * rows, layout.dtype, location).reshape(-1, 2)
+                    yield _Block(pairs[:, 0], pairs[:, 1])
 
-    return Header(texts=texts), chunks()
+    return Header(texts=texts), _chunks(reading, blocks(), ("column 0", "column 1"), texts=texts)
 
 
 def check_archive(path: Path) -> None:
@@ -140,21 +131,17 @@ def check_archive(path: Path) -> None:
 
 def _arrays(archive: zipfile.ZipFile, location: str) -> dict[str, str]:
     """Return the member of each array; raises StageError if there is none."""
-    names = {Path(name).stem: name for name in archive.namelist() if name.endswith(".npy")}
+    members = archive.namelist()
+    names = {Path(name).stem: name for name in members if name.endswith(".npy")}
     if not names:
-        raise _no_arrays(archive.namelist(), location)
+        listed = ", ".join(members[:3]) + (", ..." if members[3:] else "")
+        raise StageError(
+            f"the file is {f'a zip archive of {listed}' if members else 'empty'}; an archive is read if it "
+            "holds NumPy arrays",
+            hint="unpack it, and name the file in it that has the edges",
+            file=location,
+        )
     return names
-
-
-def _no_arrays(members: list[str], location: str) -> StageError:
-    content = (
-        f"a zip archive of {', '.join(members[:3])}{', ...' if members[3:] else ''}" if members else "empty"
-    )
-    return StageError(
-        f"the file is {content}; an archive is read if it holds NumPy arrays",
-        hint="unpack it, and name the file in it that has the edges",
-        file=location,
-    )
 
 
 def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
@@ -164,113 +151,108 @@ def _read_npz(reading: Reading, path: Path) -> tuple[Header, Iterator[Chunk]]:
     try:
         with zipfile.ZipFile(path) as archive:
             names = _arrays(archive, location)
-            missing = [name for name in ("source", "target") if name not in names]
-            if missing:
+            if not {"source", "target"} <= names.keys():
                 raise StageError(
                     f"found the arrays {', '.join(names)}; expected source and target",
                     hint="write it with numpy.savez(FILE, source=..., target=...)",
                     file=location,
                 )
             weighted = "weight" in names and reading.weights
-            wanted = ["source", "target", *(["weight"] if weighted else [])]
             layouts = {}
-            for name in wanted:
+            for name in ("source", "target", "weight")[: 2 + weighted]:
                 with archive.open(names[name]) as member:
-                    layouts[name] = _layout(member, location, name)  # type: ignore[arg-type]
+                    layouts[name] = _layout(member, location, name)
     except _DAMAGE as error:
         raise _damaged(location, _reason(error)) from None
-    edges = layouts["source"].shape[0] if layouts["source"].shape else 0
+    source, target = layouts["source"], layouts["target"]
     for name, layout in layouts.items():
-        if layout.shape != (edges,):
+        if layout.shape != (source.edges,):
             raise StageError(
-                f"array {name!r} has the shape {layout.shape}; expected ({edges},) as the others",
+                f"array {name!r} has the shape {layout.shape}; expected ({source.edges},) as the others",
                 file=location,
             )
-    ends = ("source", "target")
-    dtypes = {name: _id_type(layouts[name], name, location, reading.ids) for name in ends}
-    texts = reading.ids == "text" or all(dtypes[name].kind not in "iu" for name in ends)
-    for name in ends:
-        if not texts and dtypes[name].kind not in "iu":
+    for name in ("source", "target"):
+        _check_ids_type(layouts[name], name, location, reading.ids)
+    texts = reading.ids == "text" or all(each.dtype.kind not in "iu" for each in (source, target))
+    for name in ("source", "target"):
+        if not texts and layouts[name].dtype.kind not in "iu":
             raise StageError(
-                f"{name} holds {layouts[name].dtype!r:.40}; expected whole numbers, as the other end has",
+                f"{name} holds '{layouts[name].dtype.str:.40}'; expected whole numbers, as the other end has",
                 hint="if ids are texts, set `ids: text`",
                 file=location,
             )
-    if weighted:
-        dtypes["weight"] = _plain(layouts["weight"])
-        if dtypes["weight"].kind not in "iuf":
-            raise StageError(
-                f"array 'weight' holds {layouts['weight'].dtype!r:.40}; expected numbers",
-                hint="`weights: false` reads the edges alone",
-                file=location,
-            )
+    if weighted and layouts["weight"].dtype.kind not in "iuf":
+        raise StageError(
+            f"array 'weight' holds '{layouts['weight'].dtype.str:.40}'; expected numbers",
+            hint="`weights: false` reads the edges alone",
+            file=location,
+        )
+
+    def blocks() -> Iterator[_Block]:
+        with ExitStack() as stack:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            members = []
+            for name, layout in layouts.items():
+                members.append((stack.enter_context(archive.open(names[name])), layout.dtype))
+                members[-1][0].read(layout.begin)
+            widest = max((layout.dtype for layout in layouts.values()), key=lambda dtype: dtype.itemsize)
+            for _, rows in _steps(reading, source.edges, widest):
+                source_, target_, *weight = (_exactly(file, rows, dtype, location) for file, dtype in members)
+                yield _Block(source_, target_, weight[0].astype(numpy.float64) if weight else None)
 
     def chunks() -> Iterator[Any]:
-        _some(edges, location)
-        step = max(256, reading.block_bytes // max(16, 4 * max(dtype.itemsize for dtype in dtypes.values())))
         try:
-            with ExitStack() as stack:
-                archive = stack.enter_context(zipfile.ZipFile(path))
-                members: dict[str, Any] = {}
-                for name in wanted:
-                    members[name] = stack.enter_context(archive.open(names[name]))
-                    members[name].read(layouts[name].begin)
-                for row in range(0, edges, step):
-                    rows = min(step, edges - row)
-                    values = {
-                        name: _exactly(member, rows, dtypes[name], location)
-                        for name, member in members.items()
-                    }
-                    weight = values["weight"].astype(numpy.float64) if weighted else None
-                    if weight is not None:
-                        check_weights(weight, row, location)
-                    if texts:
-                        yield _text_chunk(values["source"], values["target"], weight, row, location, ends)
-                        continue
-                    yield Chunk(
-                        _ids(values["source"], "source", row, location),
-                        _ids(values["target"], "target", row, location),
-                        weight,
-                    )
+            yield from _chunks(reading, blocks(), ("source", "target"), texts=texts)
         except _DAMAGE as error:
             raise _damaged(location, _reason(error)) from None
 
     return Header(weighted=weighted, texts=texts), chunks()
 
 
-def _plain(layout: _Layout) -> Any:
+def _steps(reading: Reading, edges: int, dtype: Any) -> Iterator[tuple[int, int]]:
+    """Yield the first row, and how many rows, of what is read at a time."""
+    step = max(256, reading.block_bytes // max(16, 4 * dtype.itemsize))
+    return ((row, min(step, edges - row)) for row in range(0, edges, step))
+
+
+def _chunks(
+    reading: Reading, blocks: Iterator[_Block], names: tuple[str, str], *, texts: bool
+) -> Iterator[Any]:
     import numpy
 
-    try:
-        return numpy.dtype(layout.dtype)
-    except (TypeError, ValueError, SyntaxError):
-        return numpy.dtype(object)
+    row, location = 0, reading.stream.location
+    for block in blocks:
+        if block.weight is not None:
+            check_weights(block.weight, row, location)
+        if texts:
+            yield _text_chunk(block, row, location, names)
+        else:
+            for values, name in zip((block.source, block.target), names, strict=True):
+                check_ids(values, name, row, location)
+            source, target = (numpy.ascontiguousarray(each, numpy.int64) for each in block[:2])
+            yield Chunk(source, target, block.weight)
+        row += len(block.source)
+    if not row and reading.alone:
+        raise StageError("the array has no rows: no edge was found", file=location)
 
 
-def _id_type(layout: _Layout, name: str, location: str, ids: str) -> Any:
-    dtype = _plain(layout)
-    if dtype.kind not in ("iu" if ids == "integer" else "iuUSM") or not dtype.itemsize:
+def _check_ids_type(layout: _Layout, name: str, location: str, ids: str) -> None:
+    if layout.dtype.kind not in ("iu" if ids == "integer" else "iuUSM") or not layout.dtype.itemsize:
         raise StageError(
-            f"{name} holds {layout.dtype!r:.40}; expected whole numbers",
+            f"{name} holds '{layout.dtype.str:.40}'; expected whole numbers",
             hint="convert it, for example with .astype('int64')",
             file=location,
         )
-    if layout.shape and math.prod(layout.shape) * dtype.itemsize > 1 << 62:
-        raise _damaged(location, f"its shape is {layout.shape}")
-    return dtype
 
 
-def _text_chunk(
-    source: Any, target: Any, weight: Any, row: int, location: str, names: tuple[str, str]
-) -> TextChunk:
+def _text_chunk(block: _Block, row: int, location: str, names: tuple[str, str]) -> TextChunk:
     import numpy
     import pyarrow
 
-    from gravel.stages.parsing.arrow_texts import text_chunk
     from gravel.stages.texts.moments import in_single_units
 
     columns = []
-    for values, name in zip((source, target), names, strict=True):
+    for values, name in zip((block.source, block.target), names, strict=True):
         native = in_single_units(numpy.ascontiguousarray(values, values.dtype.newbyteorder("=")))
         try:
             columns.append(pyarrow.array(native))
@@ -278,35 +260,20 @@ def _text_chunk(
             raise StageError(
                 f"{name} from row {row:,} (from 0) on cannot be read as texts: {error}", file=location
             ) from None
-    return text_chunk(columns[0], columns[1], weight, row, location, names)
+    return text_chunk(columns[0], columns[1], block.weight, row, location, names)
 
 
 def _exactly(file: Any, count: int, dtype: Any, location: str) -> NDArray[Any]:
     import numpy
 
-    data = b""
-    while len(data) < count * dtype.itemsize:
-        more = file.read(count * dtype.itemsize - len(data))
-        if not more:
-            raise StageError(
-                "the file ends before its last row",
-                hint="it is truncated: write or copy it again",
-                file=location,
-            )
-        data = data + more if data else more
+    data = file.read(count * dtype.itemsize)
+    if len(data) < count * dtype.itemsize:
+        raise StageError(
+            "the file ends before its last row",
+            hint="it is truncated: write or copy it again",
+            file=location,
+        )
     return numpy.frombuffer(data, dtype)
-
-
-def _ids(values: NDArray[Any], name: str, row: int, location: str) -> NDArray[Any]:
-    import numpy
-
-    check_ids(values, name, row, location)
-    return numpy.ascontiguousarray(values, dtype=numpy.int64)
-
-
-def _some(edges: int, location: str) -> None:
-    if not edges:
-        raise StageError("the array has no rows: no edge was found", file=location)
 
 
 def _reason(error: Exception) -> str:
@@ -322,27 +289,27 @@ def _damaged(location: str, text: str) -> StageError:
     )
 
 
-def _largest(data: bytes, layout: _Layout) -> int | None:
+def _largest(data: bytes, dtype: Any) -> int | None:
     """Return the largest id in the first bytes of an array."""
     import numpy
 
-    dtype = numpy.dtype(layout.dtype)
-    whole = data[: len(data) // dtype.itemsize * dtype.itemsize]
-    return int(numpy.frombuffer(whole, dtype).max()) if whole and dtype.kind in "iu" else None
+    count = len(data) // dtype.itemsize if dtype.kind in "iu" else 0
+    return int(numpy.frombuffer(data, dtype, count).max()) if count else None
 
 
 def _counts(head: Head, location: str) -> Counts | None:
-    import io
+    from io import BytesIO
+
+    from gravel.stages.streams.opening import local_path
 
     try:
         if head.data.startswith(NPY):
-            layout = _layout(io.BytesIO(head.data), location, "the array")
-            return Counts(None, layout.edges, _largest(head.data[layout.begin :], layout))
-        from gravel.stages.streams.opening import local_path
-
+            file = BytesIO(head.data)
+            layout = _layout(file, location, "the array")
+            return Counts(None, layout.shape[0], _largest(file.read(), layout.dtype))
         with zipfile.ZipFile(local_path(location)) as archive, archive.open("source.npy") as member:
-            layout = _layout(member, location, "source")  # type: ignore[arg-type]
-            return Counts(None, layout.edges, _largest(member.read(LONGEST_HEADER), layout))
+            layout = _layout(member, location, "source")
+            return Counts(None, layout.shape[0], _largest(member.read(LONGEST_HEADER), layout.dtype))
     except Exception:  # the run itself says what is wrong with the file
         return None
 

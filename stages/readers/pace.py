@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gravel.stages.parsing.head import Head
-from gravel.stages.parsing.stated import counts_in, problem_in, read_problem
-from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
+from gravel.stages.readers import Chunk, Header, Reader, Reading
+from gravel.stages.readers.dimacs import problem_in, read_problem, stated_counts
 
 PROBLEMS = ("tw", "td", "tww", "ds", "vc", "cep")
 """The challenges' words; the files differ in nothing else."""
@@ -19,7 +19,7 @@ def _fits(head: Head) -> bool:
 
 def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     from gravel.stages.parsing.pairs import PairGrammar
-    from gravel.stages.parsing.stated import read_stated
+    from gravel.stages.parsing.text import read_stated
     from gravel.stages.streams import LineStream
 
     lines = LineStream(reading.stream)
@@ -30,10 +30,12 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     return Header(vertex_count=problem.vertices, first_id=1, undirected=True), chunks
 
 
-def _counts(head: Head, location: str) -> Counts | None:
-    return counts_in(head)
-
-
 READER = Reader(
-    name="pace", title="PACE .gr", suffixes=(".gr",), fits=_fits, read=_read, counts=_counts, on_device=True
+    name="pace",
+    title="PACE .gr",
+    suffixes=(".gr",),
+    fits=_fits,
+    read=_read,
+    counts=stated_counts,
+    on_device=True,
 )

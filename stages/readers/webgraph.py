@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gravel.stages.parsing.head import Head, is_integer, shown
+from gravel.stages.parsing.head import Head, is_integer, shown, whole_numbers
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
 
 
 def _stated(line: bytes) -> int | None:
-    fields = line.split()
-    if len(fields) != 1 or not is_integer(fields[0]) or len(fields[0]) > 19 or int(fields[0]) >= 1 << 63:
-        return None
-    return int(fields[0])
+    numbers = whole_numbers(line.split())
+    return numbers[0] if numbers is not None and len(numbers) == 1 else None
 
 
 def _fits(head: Head) -> bool:

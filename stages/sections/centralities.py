@@ -7,7 +7,7 @@ from typing import Any
 
 from gravel.stages.artifacts import Batches, Centrality
 from gravel.stages.charts import COLORS, MAX_POINTS, Axis, Curves, Line
-from gravel.stages.sections.rates import count, vertices
+from gravel.stages.sections.rates import capital, count, vertices
 from gravel.stages.sections.section import Made, Section, figure, table
 
 TOP = 10
@@ -32,7 +32,8 @@ def centrality_sections(members: Members) -> list[Made]:
         ranked = [(label, one) for label, one in measured if one.convergence is not None]
         sections += [_summary(measured), *([_estimates(estimated)] if estimated else [])]
         sections += [*([_convergence(ranked)] if ranked else []), _top(measured)]
-        sections += [_distribution(label, one) for label, one in measured if len(one.value) > 1]
+        drawn = [_distribution(label, one) for label, one in measured]
+        sections += [each for each in drawn if each is not None]
     if any(one.batches for _, one in timed):
         several = [(label, one) for label, one in timed if one.workers]
         sections += [_batches(timed), *([_workers(several)] if several else []), _times(timed)]
@@ -44,6 +45,8 @@ def name_of(one: Centrality) -> str:
     name = {"pagerank": "PageRank"}.get(one.measure, one.measure.replace("_", " "))
     if one.measure == "neighbourhood":
         name = f"{name} within {one.hops} hops"
+    if one.by == "weights":
+        name = f"{name} by weights"
     return name if one.direction == "out" else f"{name} (direction {one.direction})"
 
 
@@ -56,6 +59,17 @@ def largest(one: Centrality, count: int) -> list[tuple[tuple[int, ...], float]]:
     ends = [each for each in (one.vertex, one.target) if each is not None]
     places = [numpy.asarray(each[:])[first].tolist() for each in ends] or [first.tolist()]
     return list(zip(zip(*places, strict=True), values[first].tolist(), strict=True))
+
+
+def errors_of_largest(one: Centrality, count: int) -> list[float | None] | None:
+    """Return the errors of the largest values, None for one without a bound; None of exact values."""
+    import numpy
+
+    if one.error is None:
+        return None
+    first = numpy.argsort(-numpy.asarray(one.value[:]), kind="stable")[:count]
+    errors = numpy.asarray(one.error[:])[first]
+    return [float(each) if numpy.isfinite(each) else None for each in errors]
 
 
 def _summary(measured: Sequence[tuple[str, Centrality]]) -> Made:
@@ -74,7 +88,7 @@ def _summary(measured: Sequence[tuple[str, Centrality]]) -> Made:
         rows.append([label, name_of(one), len(values), one.sources or len(values), *facts, where])
     return table(
         "Centralities",
-        "Betweenness from fewer sources than vertices with edges is an estimate.",
+        "Betweenness and closeness from fewer sources than vertices with edges are estimates.",
         [
             *("run", "measure", "values", "sources"),
             *("smallest", "median", "mean", "largest", "vertex with the largest"),
@@ -87,8 +101,9 @@ def _summary(measured: Sequence[tuple[str, Centrality]]) -> Made:
 def _estimates(measured: Sequence[tuple[str, Centrality]]) -> dict[str, Any]:
     return table(
         "Estimates",
-        "The mean over all pairs of vertices that reach each other, from the searches of some vertices. "
-        "It lies between the bounds with the confidence; after searches of all it is exact.",
+        "The mean over all pairs of vertices that reach each other, estimated from searches of some "
+        "vertices. With the given confidence it lies between low and high. It is exact after searches of "
+        "all vertices.",
         "run | measure | searches | value | low | high | confidence",
         [
             [label, name_of(one), len(one.value)]
@@ -102,8 +117,8 @@ def _convergence(ranked: Sequence[tuple[str, Centrality]]) -> Made:
     names = ("by", "damping", "tolerance", "iterations", "residual")
     return table(
         "PageRank",
-        "The residual is the sum of what the last iteration changed. It is less than the tolerance times the "
-        "number of vertices.",
+        "The residual is the sum of all changes in the last iteration. It is less than the tolerance times "
+        "the number of vertices.",
         ["run", "measure", *names],
         [[label, name_of(one), *(one.convergence[name] for name in names)] for label, one in ranked],
     )
@@ -114,33 +129,40 @@ def _top(measured: Sequence[tuple[str, Centrality]]) -> Made:
     for label, one in measured:
         ends = ("vertex",) if one.target is None else ("source", "target")
         columns += [*(f"{label}: {end}" for end in ends), name_of(one)]
-        lists.append((label, len(ends), largest(one, TOP)))
+        columns += [] if one.error is None else [f"{label}: standard error"]
+        lists.append((label, len(ends), largest(one, TOP), errors_of_largest(one, TOP)))
     rows: list[list[Any]] = []
-    for rank in range(max(len(each) for *_, each in lists)):
+    for rank in range(max(len(each) for _, _, each, _ in lists)):
         row: list[Any] = [rank + 1]
-        for label, width, each in lists:
+        for label, width, each, errors in lists:
             if rank < len(each):
                 row += [*({"vertex": vertex, "run": label} for vertex in each[rank][0]), each[rank][1]]
+                row += [] if errors is None else [errors[rank]]
             else:
-                row += [None] * (width + 1)
+                row += [None] * (width + 1 + (errors is not None))
         rows.append(row)
     return table(
         "Top vertices",
-        "The vertices, or edges, with the largest values, under the ids of the input file.",
+        "The vertices, or edges, with the largest values, under the ids of the input file. The standard "
+        "error of an estimate is the largest that its sample allows.",
         columns,
         rows,
         result=230,
     )
 
 
-def _distribution(label: str, one: Centrality) -> dict[str, Any]:
+def _distribution(label: str, one: Centrality) -> dict[str, Any] | None:
     import numpy
 
     values = numpy.asarray(one.value[:])
-    distinct, counts = numpy.unique(values, return_counts=True)
+    # Whole numbers are -1, and others not finite, of a vertex that reaches none.
+    known = values[numpy.isfinite(values) if values.dtype.kind == "f" else values >= 0]
+    distinct, counts = numpy.unique(known, return_counts=True)
+    if len(distinct) < 2:
+        return None
     until = None
     if len(distinct) > BINS or values.dtype.kind == "f":
-        counts, edges = numpy.histogram(values, min(BINS, max(2, len(values) // 4)))
+        counts, edges = numpy.histogram(known, min(BINS, max(2, len(known) // 4)))
         distinct, until = edges[:-1], tuple(edges[1:].tolist())
     what = "vertices" if one.target is None else "edges"
     line = Line(
@@ -157,9 +179,10 @@ def _distribution(label: str, one: Centrality) -> dict[str, Any]:
     )
     data = {"value": distinct.tolist(), what: counts.tolist()}
     alt = f"Number of {what} by {name_of(one)}, {label}"
-    return figure(
-        f"Distribution of {name_of(one)}, {label}", "", [panel], data, alt=alt, answer=100, result=260
-    )
+    left = len(values) - len(known)
+    about = f"{vertices(left)} without a value {'is' if left == 1 else 'are'} left out." if left else ""
+    title = f"Distribution of {name_of(one)}, {label}"
+    return figure(title, about, [panel], data, alt=alt, answer=100, result=260, single=True)
 
 
 def _batches(timed: Sequence[tuple[str, Batches]]) -> Made:
@@ -173,9 +196,9 @@ def _batches(timed: Sequence[tuple[str, Batches]]) -> Made:
         rows.append([label, *facts, sources, resumed, seconds, rate])
     return table(
         "Batches of centralities",
-        "Sources that an earlier run searched from, which did not end, count as resumed, and their time "
-        "counts. Eccentricities of all vertices come from bounds: their sources are vertices decided. Of "
-        "PageRank all vertices are one batch.",
+        "Resumed sources are those of an earlier run that did not end; its time counts too. Eccentricities "
+        "of all vertices come from bounds, and each vertex whose bounds meet counts as a source. PageRank "
+        "has one batch, of all vertices.",
         [
             *("run", "measure", "backend", "form", "workers", "batches", "sources", "resumed", "seconds"),
             "sources a second",
@@ -203,7 +226,7 @@ def _workers(timed: Sequence[tuple[str, Batches]]) -> Made:
             rows.append([label, number, name, *facts, busy / whole if whole > 0 else None])
     return table(
         "Workers of batches",
-        "Batches of this run alone: which worker searched how many, and the share of time it took.",
+        "Batches of this run alone: how many each worker searched, and the share of time that it was busy.",
         "run | worker | name | batches | sources | seconds | share of the time",
         rows,
     )
@@ -247,7 +270,8 @@ def _times(timed: Sequence[tuple[str, Batches]]) -> Made:
     )
 
 
-def _says(several: Sequence[Centrality]) -> str:
+def measures_text(several: Sequence[Centrality]) -> str:
+    """Name measures, and say of how many vertices they are."""
     *others, last = dict.fromkeys(map(name_of, several))
     names = f"{', '.join(others)} and {last}" if others else last
     sizes = sorted({len(one.value) for one in several if one.target is None})
@@ -255,7 +279,7 @@ def _says(several: Sequence[Centrality]) -> str:
         of = count(max(len(one.value) for one in several), "edge")
     else:
         of = vertices(sizes[0]) if sizes[0] == sizes[-1] else f"{sizes[0]:,} to {sizes[-1]:,} vertices"
-    return f"{names[0].upper()}{names[1:]} of {of}"
+    return f"{capital(names)} of {of}"
 
 
-SECTIONS = (Section(rank=160, make=centrality_sections, kinds=("Centrality", "Batches"), says=_says),)
+SECTIONS = (Section(rank=160, make=centrality_sections, kinds=("Centrality", "Batches"), says=measures_text),)

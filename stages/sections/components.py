@@ -23,16 +23,15 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[Made]:
     for label, one in members:
         if one.component is None:
             continue
-        labels = numpy.asarray(one.component)
-        counts = numpy.bincount(labels.astype(numpy.int64)) if len(labels) else numpy.zeros(0, numpy.int64)
-        sizes = counts[counts > 0]
-        largest = int(sizes.max()) if len(sizes) else 0
-        facts = (label, len(labels), len(sizes), largest)
-        rest = (100 * largest / len(labels) if len(labels) else None, int((sizes == 1).sum()))
-        rows.append([*facts, *rest, {"vertex": int(counts.argmax())} if len(sizes) else None])
-        # Every order and layout of a graph has the same components.
+        names, sizes = component_sizes(one)
+        size, largest = len(one.component), int(sizes.max(initial=0))
+        facts = (label, size, len(sizes), largest, 100 * largest / size if size else None)
+        rows.append(
+            [*facts, int((sizes == 1).sum()), {"vertex": int(names[sizes.argmax()])} if size else None]
+        )
+        # Every order and layout of a graph has the same components. The table has what is of one size.
         spread = numpy.sort(sizes).tobytes()
-        if len(sizes) > 1 and spread not in drawn:
+        if len(set(sizes.tolist())) > 1 and spread not in drawn:
             drawn.add(spread)
             figures.append(_sizes(label, sizes))
     if not rows:
@@ -45,6 +44,15 @@ def component_sections(members: Sequence[tuple[str, Traversal]]) -> list[Made]:
         result=220,
     )
     return [found, *figures]
+
+
+def component_sizes(one: Traversal) -> tuple[Any, Any]:
+    """Return the smallest vertex of each component, ascending, and the numbers of vertices."""
+    import numpy
+
+    counts = numpy.bincount(numpy.asarray(one.component).astype(numpy.int64))
+    names = numpy.flatnonzero(counts)
+    return names, counts[names]
 
 
 def _sizes(label: str, sizes: Any) -> Made:
@@ -68,6 +76,7 @@ def _sizes(label: str, sizes: Any) -> Made:
         {"size": size.tolist()[:500], "components": count.tolist()[:500]},
         alt=f"Number of components by size, {label}",
         answer=90,
+        single=True,
     )
 
 

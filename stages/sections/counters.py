@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 
-from gravel.stages.artifacts import Counters
-from gravel.stages.counting.metrics import (
+from gravel.stages.artifacts import Counters, Measurement
+from gravel.stages.counting.ncu import (
     DRAM_READ,
     DRAM_WRITTEN,
     DURATION,
@@ -27,23 +27,7 @@ from gravel.stages.sections.section import Made, Section, table
 PLAIN = "csr"
 
 
-class Searched(Protocol):
-    """Interface of a measurement, or of counters."""
-
-    @property
-    def searches(self) -> Any:
-        """A record for each search."""
-        ...
-
-    @property
-    def graph(self) -> Any:
-        """The record of the graph that was searched."""
-        ...
-
-    @property
-    def asked(self) -> Any:
-        """The record of how it was searched."""
-        ...
+Searched = Measurement | Counters
 
 
 def counted_bytes(one: Searched, search: Mapping[str, Any]) -> float | None:
@@ -115,24 +99,12 @@ COUNTED = "counted"
 UNKNOWN = "not known"
 """The same where bytes cannot be counted either."""
 
-COLUMNS = (
-    "run",
-    "strategy",
-    "placement",
-    "bytes are",
-    "counted, B/arc",
-    "DRAM read, B/arc",
-    "DRAM written, B/arc",
-    "DRAM over counted",
-    "warp instructions/arc",
-    "L2 hits, %",
-    "counted over the link, B/arc",
-    "host memory read by L2, B/arc",
-    "PCIe, B/arc",
-    "NVLink, B/arc",
-    "ms without the tool",
-    "passes",
+HEADINGS = (
+    "run | strategy | placement | bytes are | counted, B/arc | DRAM read, B/arc | DRAM written, B/arc | "
+    "DRAM over counted | warp instructions/arc | L2 hits, % | counted over the link, B/arc | "
+    "host memory read by L2, B/arc | PCIe, B/arc | NVLink, B/arc | ms without the tool | passes"
 )
+COLUMNS = tuple(HEADINGS.split(" | "))
 
 ALWAYS = 5
 """Columns that are shown also where they have no value."""
@@ -224,8 +196,8 @@ def _links(one: Counters, arcs: int) -> list[float | None]:
 
 def _about(members: Members) -> str:
     texts = [
-        "Over all searches of a run, for each stored arc of the reached vertices. `bytes are`"
-        f" names the tool that read them. It says `{COUNTED}` if they follow from the rows alone."
+        "Over all searches of a run, for each stored arc of the reached vertices. `bytes are` names the tool "
+        f"that read the counters, or says `{COUNTED}` where bytes were counted from the rows alone."
     ]
     reasons: dict[str, list[str]] = {}
     notes: dict[str, list[str]] = {}
@@ -245,9 +217,9 @@ def _about(members: Members) -> str:
     if tools:
         texts.append(f"Read by {'; '.join(sorted(tools))}.")
         texts.append(
-            "The tool runs each kernel once for each of its passes. It restores memory in "
-            "between, but not the caches. Copies and fills are not kernels and not included. "
-            "Rates of several kernels are weighted by sectors."
+            "The tool runs each kernel once for each of its passes. It restores memory in between, but not "
+            "the caches. Copies and fills are not kernels and not included. Rates of several kernels are "
+            "weighted by sectors."
         )
     unknown = sorted({name for _, one in members for name in one.tool.get("unknown", ())})
     if unknown:
@@ -277,8 +249,8 @@ def _kernels(members: Members) -> list[Made]:
     return [
         table(
             "Hardware counters of kernels",
-            "All launches of a kernel, over all searches of a run. Times are those of the tool's "
-            "replays. The table above has the time of a search without the tool.",
+            "All launches of a kernel, over all searches of a run. Times are those of the tool's replays. "
+            "The table above has the time of a search without the tool.",
             "run | kernel | launches | ms under the tool | DRAM read, MB | DRAM written, MB | warp "
             "instructions, millions | L2 hits, %",
             rows,
@@ -294,12 +266,12 @@ def _says(several: Sequence[Counters]) -> str:
     read = [one for one in several if one.tool]
     counted = sum(bytes_are(one) == COUNTED for one in several)
     if not read:
-        return f"Bytes of {count(counted, 'way')} of searching counted; hardware counters were not read"
+        return f"Bytes of {count(counted, 'measurement')} counted; hardware counters were not read"
     tools = " and ".join(sorted({f"{one.tool['name']} {one.tool['version']}" for one in read}))
     rest = f"; bytes of {counted} more counted" if counted else ""
     found = sorted(each for each in map(dram_bytes_an_arc, read) if each is not None)
     figures = f": {span(found)} bytes of DRAM an arc" if found else ""
-    return f"Hardware counters of {count(len(read), 'way')} of searching, read by {tools}{figures}{rest}"
+    return f"Hardware counters of {count(len(read), 'measurement')}, read by {tools}{figures}{rest}"
 
 
 SECTIONS = (Section(rank=140, make=counter_sections, kinds=("Counters",), says=_says),)

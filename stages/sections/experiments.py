@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean
 from typing import Any, TypeVar
 
-from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
-from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.artifacts import Measurement, Traversal
+from gravel.stages.sections.components import component_sizes
+from gravel.stages.sections.rates import EDGE_RATE, mean_rate, median_milliseconds
 from gravel.stages.sections.section import Place, table
 from gravel.stages.sections.studies import coordinates
 
@@ -32,39 +33,52 @@ class Experiments:
     graphs: list[str | None]
 
 
-def _order(one: Ordering) -> dict[str, Value]:
-    return {"mean gap": one.statistics.get("mean_gap")}
-
-
-def _layout(one: CompressedGraph) -> dict[str, Value]:
-    return {"bits per arc": one.statistics.get("bits_per_arc")}
-
-
 def _measured(one: Measurement) -> dict[str, Value]:
-    times = [search["milliseconds"] for search in one.searches]
-    speeds = rates(one.searches, "edges")
     return {
         "strategy": one.strategy,
-        "median ms": median(times) if times else None,
-        EDGE_RATE: harmonic_mean(speeds) if speeds else None,
+        "median ms": median_milliseconds(one) if one.searches else None,
+        EDGE_RATE: mean_rate(one),
     }
 
 
-def _verified(one: Verification) -> dict[str, Value]:
-    return {"verified": "passed" if all(check["passed"] for check in one.checks) else "FAILED"}
-
-
 FINDINGS: dict[str, Callable[[Any], dict[str, Value]]] = {
-    "Ordering": _order,
-    "CompressedGraph": _layout,
+    "Ordering": lambda one: {"mean gap": one.statistics.get("mean_gap")},
+    "CompressedGraph": lambda one: {"bits per arc": one.statistics.get("bits_per_arc")},
     "Measurement": _measured,
-    "Verification": _verified,
+    "Verification": lambda one: {
+        "verified": "passed" if all(check["passed"] for check in one.checks) else "FAILED"
+    },
 }
 """What an artifact adds to the row of an experiment."""
 
 
+def _searched(one: Measurement) -> dict[str, Value]:
+    if one.algorithm != "bfs" or not one.searches or not one.graph:
+        return _measured(one)
+    share = 100 * fmean(search["reached"] for search in one.searches) / max(one.graph["vertices"], 1)
+    return {"reached, %": share, "depth": max(search["depth"] for search in one.searches), **_measured(one)}
+
+
+def _components(one: Traversal) -> dict[str, Value]:
+    if one.component is None:
+        return {}
+    _, sizes = component_sizes(one)
+    return {"components": len(sizes), "largest component": int(sizes.max(initial=0))}
+
+
+OF_DATA_SETS: dict[str, Callable[[Any], dict[str, Value]]] = {
+    "Graph": lambda one: {"vertices": one.vertex_count, "arcs": one.arc_count},
+    "Traversal": _components,
+    **FINDINGS,
+    "Measurement": _searched,
+}
+"""The same for the row of a data set, where there are many."""
+
+
 def experiments(
-    members: Sequence[tuple[str, Any]], beside: Mapping[str, Mapping[str, Value]] | None = None
+    members: Sequence[tuple[str, Any]],
+    beside: Mapping[str, Mapping[str, Value]] | None = None,
+    many_data_sets: bool = False,
 ) -> Experiments | None:
     """Join what stages found along the axes of a study; None where nothing varies.
 
@@ -72,10 +86,11 @@ def experiments(
     what the measurement of a label is in comparison with others. A result belongs to every experiment that
     agrees with it on the axes that reach it.
     """
+    findings = OF_DATA_SETS if many_data_sets else FINDINGS
     found = [
         (label.partition("[")[0], coordinates(label), type(one).__name__, (label, one))
         for label, one in members
-        if type(one).__name__ in FINDINGS
+        if type(one).__name__ in findings
     ]
     cells = _largest([at for _, at, _, _ in found])
     names = list(dict.fromkeys(axis for cell in cells for axis in cell))
@@ -84,10 +99,10 @@ def experiments(
     if len(cells) < 2 or not axes:
         return None
     entries = {
-        kind: list(dict.fromkeys(entry for entry, _, of, _ in found if of == kind)) for kind in FINDINGS
+        kind: list(dict.fromkeys(entry for entry, _, of, _ in found if of == kind)) for kind in findings
     }
     columns: dict[str, list[Value]] = {}
-    for kind, tell in FINDINGS.items():
+    for kind, tell in findings.items():
         short = _short(entries[kind])
         for entry in entries[kind]:
             results = [(at, tell(one)) for name, at, of, (_, one) in found if of == kind and name == entry]
@@ -161,12 +176,13 @@ def experiments_table(
         for place, cell in enumerate(study.cells)
     ]
     place: Place = {"result": 30, "covered_by": covered_by}
-    if "standing" in columns:
+    if "standing" in columns or [*study.axes] == ["dataset"]:
         place["name"] = "experiments"
     return table(
         "Experiments",
-        "Each row is one combination of the axes. Times are medians over the sources of an experiment, "
-        f"{EDGE_RATE} are harmonic means over them. {rules}".strip(),
+        f"Each row is {'a data set' if [*study.axes] == ['dataset'] else 'one combination of the axes'}. "
+        "Times are "
+        f"medians over the searches of a row, and rates are harmonic means. {rules}".strip(),
         [*study.axes, *(f"{name} that ran" if name in study.axes else name for name in columns)],
         rows,
         **place,

@@ -8,23 +8,9 @@ from typing import Any
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, MAX_SINGLE_LEVELS, Axis, Curves, Line, Span, bands, thinned
 from gravel.stages.charts.model import Dash
-from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.rates import median_search, quartile
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import Study
-
-COLUMNS = (
-    "run",
-    "in a level",
-    "levels",
-    "first",
-    "least",
-    "first quartile",
-    "median",
-    "third quartile",
-    "most",
-    "in level",
-    "last",
-)
 
 
 def level_table(title: str, searches: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, Any] | None:
@@ -43,9 +29,10 @@ def level_table(title: str, searches: Mapping[str, Mapping[str, Sequence[float]]
         return None
     return table(
         title,
-        f"Searches of more than {MAX_SINGLE_LEVELS} levels: the first level, the last, and the "
-        "distribution over all levels. Charts of them show levels at even distances.",
-        list(COLUMNS),
+        f"Searches of more than {MAX_SINGLE_LEVELS} levels: the first level, the last, and the distribution "
+        "over all levels. Their charts show evenly spaced levels.",
+        "run | in a level | levels | first | least | first quartile | median | third quartile | most | in "
+        "level | last",
         rows,
     )
 
@@ -103,9 +90,7 @@ def _first_graphs(count: int) -> str:
 
 def frontier_figure(label: str, one: Measurement) -> Made:
     """Draw the frontiers of the search with the median time, and which levels were searched bottom-up."""
-    ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
-    levels = ordered[(len(ordered) - 1) // 2]["levels"]
-
+    levels = median_search(one)["levels"]
     pulled = bands(levels["pulled"], len(levels["vertices"]))
     spans = [
         Span(first=first - 0.5, last=last + 0.5, name="level searched bottom-up", color=3)
@@ -122,6 +107,7 @@ def frontier_figure(label: str, one: Measurement) -> Made:
         },
         alt=f"Frontier vertices and edges per level of {label}",
         answer=130,
+        single=True,
     )
 
 
@@ -143,7 +129,7 @@ def frontier_panels(studies: Sequence[Study]) -> Made:
         "Frontiers of each graph",
         "Vertices and arcs of each level of the search from the first source"
         + (
-            ", and the vertices that the arcs lead to, each once (as figure 3 of Merrill et al., 2012)."
+            ", and the distinct vertices that the arcs lead to (as figure 3 of Merrill et al., 2012)."
             if twice
             else "."
         )
@@ -155,6 +141,7 @@ def frontier_panels(studies: Sequence[Study]) -> Made:
         },
         alt=f"Frontier sizes per level of {len(first)} graphs",
         answer=120,
+        single=True,
     )
 
 
@@ -186,20 +173,21 @@ def expansion_panels(studies: Sequence[Study]) -> dict[str, Any] | None:
         return Curves(title=graph, x=LEVEL, y=Axis(label="arcs", scale="log10"), lines=tuple(lines))
 
     pulled = any(member.one.searches[0]["levels"]["pulled"] for study in studies for member in study.members)
-    below = "; what lies below was left unread by a bottom-up search" if pulled else ""
-    exact = f" {', '.join(same)} gathered each level's arcs once, and are not drawn." if same else ""
+    below = "; below it a bottom-up search left arcs unread" if pulled else ""
+    exact = f" {', '.join(same)} gathered each arc once, and are not drawn." if same else ""
     drawn = dict(list(counted.items())[:MAX_PANELS])
     return figure(
         "Arcs gathered in each level",
-        "From the first source, by strategies that count them, over the arcs of the level's vertices: "
-        f"what lies above is redundant{below} (as in figure 7 of Merrill et al., 2012).{exact}"
-        f"{_first_graphs(len(counted))}",
+        "Arcs that strategies gathered, where they count them, in the search from the first source. Above "
+        f"the grey line arcs were gathered more than once{below} (as in figure 7 of Merrill et al., "
+        f"2012).{exact}{_first_graphs(len(counted))}",
         [panel(graph) for graph in drawn],
         {
             graph: {name: thinned(values)[1] for name, values in found.items()}
             for graph, found in drawn.items()
         },
         alt=f"Arcs gathered per level by {len(names)} strategies on {len(drawn)} graphs",
+        single=True,
     )
 
 

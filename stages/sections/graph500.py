@@ -145,14 +145,14 @@ def lacking(one: Measurement) -> list[str]:
     """List what differs from a run by the rules."""
     found = []
     if len(one.searches) != KEYS:
-        found.append(f"{len(one.searches)} searches, and {KEYS} are asked for")
+        found.append(f"{len(one.searches)} searches; {KEYS} are required")
     if one.benchmark["edge_factor"] != EDGE_FACTOR:
-        found.append(f"edgefactor {one.benchmark['edge_factor']}, and {EDGE_FACTOR} is asked for")
+        found.append(f"edgefactor {one.benchmark['edge_factor']}; {EDGE_FACTOR} is required")
     if not one.benchmark["prepared_within_searches"]:
-        found.append("what a search builds from degrees was built before the searches, and not in each")
+        found.append("structures from degrees were built once before the searches, not in each search")
     if one.graph["vertices"] < 1 << NARROW:
-        found.append(f"vertices are numbered with {NARROW} bits, and 48 at least are asked for (section 3.2)")
-    found.append("the predecessor of the key is -1, and the key itself is asked for (section 6.2)")
+        found.append(f"vertices are numbered with {NARROW} bits; at least 48 are required (section 3.2)")
+    found.append("the predecessor of the key is -1; the key itself is required (section 6.2)")
     return found
 
 
@@ -162,10 +162,10 @@ def rule_texts(one: Measurement) -> dict[str, str]:
     edge_factor = benchmark["edge_factor"]
     return {
         "Edge list (section 3)": (
-            f"{benchmark['input_edges']:,} tuples of a Kronecker graph, A 0.57, B 0.19, C 0.19, "
-            f"edgefactor {edge_factor}. Other random numbers than the official generator's, so another "
-            "graph of the same kind: vertices are scrambled by a bijection, not a shuffled table, and each "
-            "tuple is drawn by its number alone, so that their order is random without a shuffle."
+            f"{benchmark['input_edges']:,} tuples of a Kronecker graph, A 0.57, B 0.19, C 0.19, edgefactor "
+            f"{edge_factor}. Other random numbers than the official generator's, so another graph of the "
+            "same kind: vertices are scrambled by a bijection, not a shuffled table, and each tuple is drawn "
+            "by its number alone, so that their order is random without a shuffle."
         ),
         "Kernel 1 (section 4)": (
             f"{benchmark['construction']} on {one.backend}, from the list in memory to sorted rows in "
@@ -198,11 +198,11 @@ def _structures(one: Measurement) -> str:
         setup = median(search["setup_milliseconds"] for search in one.searches)
         whole = median(search["milliseconds"] for search in one.searches)
         return (
-            f"Built within each search: {within:,} searches were prepared anew, all that they keep "
-            f"beside the rows, in {setup:.3g} ms of {whole:.3g} (medians). {order}"
+            f"Built within each search: {within:,} searches were prepared anew, all that they keep beside "
+            f"the rows, in {setup:.3g} ms of {whole:.3g} (medians). {order}"
         )
     return (
-        f"Not built within each search: what the search keeps beside the rows was prepared once, in "
+        "Not built within each search: what the search keeps beside the rows was prepared once, in "
         f"{one.prepare_milliseconds:.3g} ms, which construction_time has. {order}"
     )
 
@@ -245,8 +245,12 @@ def graph500_facts(members: Runs) -> list[list[str]]:
     for label, one in members:
         if one.benchmark.get("name") == "graph500":
             rate = fields(run_of(one.benchmark, one.prepare_milliseconds, one.searches))[RANKED] / 1e9
-            when = "within each search" if one.benchmark["prepared_within_searches"] else "once before all"
-            texts.append(f"{label}: {rate:.3g}, with what is built from degrees built {when}")
+            when = (
+                "within each search"
+                if one.benchmark["prepared_within_searches"]
+                else "once before all searches"
+            )
+            texts.append(f"{label}: {rate:.3g}, structures from degrees built {when}")
     if not texts:
         return []
     text = f"GTEPS (input list, multiple edges and self-loops included), harmonic means: {'; '.join(texts)}."

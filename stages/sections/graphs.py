@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.charts import Axis, Cells, Curves, Line, shade_digits
-from gravel.stages.sections.section import Made, Section, figure, table
+from gravel.stages.sections.rates import vertices
+from gravel.stages.sections.section import Made, Place, Section, figure, statistics_table, table
 from gravel.stages.sections.studies import short_labels
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[Made]:
     return [
         figure(
             "Sparsity of the matrix",
-            "Rows are vertices from the top, and columns are their neighbours from the left. A "
-            "darker block has more arcs. All pictures use the same logarithmic shades, as table 1"
-            f" of Merrill et al., PPoPP 2012.{more}",
+            "Rows are vertices from the top, and columns are their neighbours from the left. A darker block "
+            "has more arcs. All pictures use the same logarithmic shades, as table 1 of Merrill et al., "
+            f"PPoPP 2012.{more}",
             [
                 panel(name, one, density)
                 for (name, density), (_, one) in zip(counted.items(), drawn, strict=True)
@@ -83,6 +84,7 @@ def sparsity_sections(members: Sequence[tuple[str, Graph]]) -> list[Made]:
             columns=min(2 if len(counted) <= 4 else 4, len(counted)),
             alt=f"Sparsity of {len(counted)} matrices",
             answer=170,
+            single=True,
         )
     ]
 
@@ -126,6 +128,9 @@ def _near_diagonal(density: NDArray[Any]) -> float:
     rows, columns = numpy.indices(density.shape)
     return float(density[abs(rows - columns) <= 1].sum() / density.sum())
 
+
+MAX_SINGLE_DEGREES = 32
+"""Largest degree up to which each degree has a bar."""
 
 MAX_DEGREE_PLOTS = 4
 """Degree plots drawn at most: the graphs of one study rarely differ."""
@@ -174,59 +179,50 @@ def matrix_sections(
     return [*(_degrees(label, one) for label, one in drawn), *sparsity_sections(members)]
 
 
-def _degrees(label: str, one: Graph) -> dict[str, Any]:
+def _degrees(label: str, one: Graph) -> Made:
     import numpy
 
     degree = numpy.diff(numpy.asarray(one.row_offsets))
     isolated = int((degree == 0).sum())
     degree = degree[degree > 0]
-    # Bins that double: a Kronecker graph has thousands of distinct degrees, a page needs dozens.
-    edges = 2 ** numpy.arange(0, int(degree.max()).bit_length() + 1)
+    # Else bins that double: a Kronecker graph has thousands of distinct degrees, a page needs dozens.
+    most = int(degree.max())
+    few = most <= MAX_SINGLE_DEGREES
+    edges = numpy.arange(1, most + 2) if few else 2 ** numpy.arange(0, most.bit_length() + 1)
     count, _ = numpy.histogram(degree, bins=edges)
 
+    if few and (count > 0).sum() == 1:
+        facts = [most, len(degree), isolated]
+        columns = "degree | vertices of this degree | vertices without a neighbour"
+        return table(f"Degrees of {label}", "", columns, [facts], single=True)
     bars = Line(
         name="vertices",
         x=tuple(edges[:-1].tolist()),
-        until=tuple(edges[1:].tolist()),
-        y=tuple(count.tolist()),
+        until=None if few else tuple(edges[1:].tolist()),
+        y=tuple(each or None for each in count.tolist()),
         draw="bars",
     )
     panel = Curves(
-        x=Axis(label="degree", scale="log2"), y=Axis(label="vertices", scale="log10"), lines=(bars,)
+        x=Axis(label="degree", whole=few, scale="linear" if few else "log2"),
+        y=Axis(label="vertices", scale="log10"),
+        lines=(bars,),
     )
     return figure(
         f"Degrees of {label}",
-        f"{isolated:,} vertices have no neighbour; the largest degree is {int(degree.max()):,}.",
+        f"{vertices(isolated)} without a neighbour; the largest degree is {most:,}.",
         [panel],
         {"degree_from": edges[:-1].tolist(), "vertices": count.tolist(), "isolated": isolated},
         alt=f"Number of vertices by degree, {label}",
         answer=160,
+        single=True,
     )
 
 
 def ordering_sections(members: Sequence[tuple[str, Ordering]]) -> list[Made]:
     """Make the table of orders with the statistics that each recorded."""
-    names = list(
-        dict.fromkeys(
-            name
-            for _, one in members
-            for name, value in one.statistics.items()
-            if not isinstance(value, dict | list)
-        )
-    )
-    rows = [
-        [label, one.method, one.vertex_count, one.arc_count, *(one.statistics.get(name) for name in names)]
-        for label, one in members
-    ]
-    return [
-        table(
-            "Vertex orders",
-            "",
-            ["run", "method", "vertices", "arcs", *(name.replace("_", " ") for name in names)],
-            rows,
-            covered_by=("compression by order",),
-        )
-    ]
+    rows = [([label, one.method, one.vertex_count, one.arc_count], one.statistics) for label, one in members]
+    place: Place = {"covered_by": ("compression by order",)}
+    return [statistics_table("Vertex orders", "run | method | vertices | arcs", rows, **place)]
 
 
 SECTIONS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gravel.stages.charts import map_panel
-from gravel.stages.sections.cells import PLAIN, TITLES, Cell
-from gravel.stages.sections.ranking import BEST, Entrant, standings
+from gravel.stages.charts import MAX_SIDE, map_panel
+from gravel.stages.sections.layouts import PLAIN, Cell
+from gravel.stages.sections.rates import TITLES
 from gravel.stages.sections.section import Made, Section, figure, table
-from gravel.stages.sections.study import MAX_SIDE
+from gravel.stages.sections.studies import BEST, Member, standings
 
 ORIGINAL = "original"
 
@@ -96,14 +96,13 @@ def _in_detail(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return table(
         "Compressed searches in detail",
-        "As table 2 of Moschou, for the fastest compressed layout in the original order."
-        + (
-            " What crosses the link is counted by the search, in whole lines of 128 bytes."
-            if any(row[7] is not None for row in rows)
-            else ""
-        ),
-        "graph | placement | algorithm | layout | rows searched | ms | rows, MB | over the link, "
-        "MB | GB/s over the link | verified",
+        [
+            "As table 2 of Moschou, for the fastest compressed layout in the original order.",
+            any(row[7] is not None for row in rows)
+            and "What crosses the link is counted by the search, in whole lines of 128 bytes.",
+        ],
+        "graph | placement | algorithm | layout | rows searched | ms | rows, MB | over the link, MB | GB/s "
+        "over the link | verified",
         rows,
     )
 
@@ -126,8 +125,8 @@ def _by_order(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return table(
         "What an order does to each algorithm",
-        f"As table 3 of Moschou, in milliseconds. {TIMES} The last column is the best order's time "
-        "against the original's.",
+        f"As table 3 of Moschou, in milliseconds. {TIMES} The last column is the best order's time against "
+        "the original's.",
         ["graph", "placement", "algorithm and rows", *orders, "best order", "change, %"],
         rows,
         covered_by=("times by order",),
@@ -150,10 +149,10 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return table(
         "What is best for each algorithm",
-        f"The order and layout with the least time, for each placement. {TIMES} The speedup is over"
-        " plain rows in the original order. Worst over best is the cost of a wrong choice.",
-        "graph | placement | algorithm | order | layout | ms | bits per arc | speedup | cells | "
-        "worst over best | standing | all verified",
+        f"The fastest order and layout for each placement. {TIMES} The speedup is over plain rows in the "
+        "original order. Worst over best is the slowest time over the fastest.",
+        "graph | placement | algorithm | order | layout | ms | bits per arc | speedup | cells | worst over "
+        "best | standing | all verified",
         rows,
         result=60,
     )
@@ -161,7 +160,7 @@ def _best(cells: Sequence[Cell]) -> dict[str, Any] | None:
 
 def _standing(best: Cell, group: Sequence[Cell]) -> str:
     """Say whether the least time is best or tied, and with what."""
-    entrants = [Entrant(f"{cell.order} {cell.layout}", cell.one) for cell in group]
+    entrants = [Member(f"{cell.order} {cell.layout}", cell.one) for cell in group]
     standing = standings(entrants)[group.index(best)]
     others = (*standing.tied_with, *standing.same_code)
     return f"tied with {', '.join(others)}" if others and standing.word != BEST else standing.text
@@ -185,7 +184,7 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
         return None
     return figure(
         "Times by order and layout",
-        ("In ms. Darker means slower, and the fastest of a map is framed. Each map has its own shades."),
+        "In ms. Darker cells are slower, and the fastest of a map has a frame. Each map has its own shades.",
         panels,
         data,
         columns=2,
@@ -195,20 +194,15 @@ def _times(cells: Sequence[Cell]) -> dict[str, Any] | None:
     )
 
 
-def advised_sections(cells: Sequence[Cell]) -> list[Made]:
+def advised_sections(cells: Sequence[Cell]) -> list[Made | None]:
     """Make the table of `auto` against the best cell of its place, and that of what it foretold."""
-    rows, foretold = [], []
-    for cell in (cell for cell in cells if cell.advised):
-        foretold.append(_foretold(cell))
+    advised = [cell for cell in cells if cell.advised]
+    rows = []
+    for cell in advised:
         others = [other for other in cells if not other.advised and _comparable(cell, other)]
         if others:
             rows.append(_against(cell, min(others, key=lambda other: other.milliseconds), len(others)))
-    found = []
-    if rows:
-        found.append(_advised_table(rows))
-    if foretold:
-        found.append(_foretold_table(foretold))
-    return found
+    return [_advised_table(rows) if rows else None, _foretold_table(advised) if advised else None]
 
 
 def _comparable(cell: Cell, other: Cell) -> bool:
@@ -218,45 +212,37 @@ def _comparable(cell: Cell, other: Cell) -> bool:
     return cell.place == other.place and same_layout and same_order
 
 
+def _choice(cell: Cell) -> list[Any]:
+    return [cell.graph, cell.placement, cell.title.partition(",")[0], f"{cell.order}, {cell.layout}"]
+
+
 def _against(cell: Cell, best: Cell, count: int) -> list[Any]:
-    return [
-        cell.graph,
-        cell.placement,
-        cell.title.partition(",")[0],
-        f"{cell.order}, {cell.layout}",
-        cell.milliseconds,
-        f"{best.order}, {best.layout}",
-        best.milliseconds,
-        100 * (cell.milliseconds / best.milliseconds - 1),
-        count,
-        next(each["reason"] for each in (cell.advice_of_order, cell.advice_of_layout) if each),
-    ]
+    behind = 100 * (cell.milliseconds / best.milliseconds - 1)
+    reason = next(each["reason"] for each in (cell.advice_of_order, cell.advice_of_layout) if each)
+    facts = (cell.milliseconds, f"{best.order}, {best.layout}", best.milliseconds, behind, count, reason)
+    return [*_choice(cell), *facts]
 
 
 def _advised_table(rows: Sequence[Sequence[Any]]) -> Made:
     return table(
         "auto against the best order and layout",
-        "The best is the fastest cell with the same graph, placement and algorithm. The "
-        "choice of auto was measured again, so cells of one order and layout differ by their "
-        "spread.",
-        "graph | placement | algorithm | auto chose | ms | best | best ms | behind the best, % | "
-        "cells | because",
-        [list(row) for row in rows],
+        "The best is the fastest cell with the same graph, placement and algorithm. The choice of auto was "
+        "measured again, so cells of one order and layout differ by their spread.",
+        "graph | placement | algorithm | auto chose | ms | best | best ms | behind the best, % | cells | "
+        "because",
+        rows,
         result=70,
     )
 
 
 def _foretold(cell: Cell) -> list[Any]:
     expected = _expected(cell)
+    bits = (expected.get("bits_per_arc"), cell.bits)
+    times = (expected.get("search_milliseconds"), cell.milliseconds)
     return [
-        cell.graph,
-        cell.placement,
-        cell.title.partition(",")[0],
-        f"{cell.order}, {cell.layout}",
-        expected.get("bits_per_arc"),
-        cell.bits,
-        expected.get("search_milliseconds"),
-        cell.milliseconds,
+        *_choice(cell),
+        *bits,
+        *times,
         len({each["order"] for each in _considered(cell.advice_of_order)}) or None,
     ]
 
@@ -276,14 +262,14 @@ def _considered(advice: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]
     return () if advice is None else advice["considered"]
 
 
-def _foretold_table(rows: Sequence[Sequence[Any]]) -> Made:
+def _foretold_table(advised: Sequence[Cell]) -> Made:
     return table(
         "What auto expected",
-        "Bits per arc are estimated from samples, and times by a model of searches on one "
-        "H200. The times are for comparing choices; they do not predict a run.",
-        "graph | placement | algorithm | auto chose | bits per arc expected | bits per arc | ms "
-        "expected | ms | orders tried",
-        [list(row) for row in rows],
+        "Bits per arc are estimated from samples, and times by a model of searches on one H200. The times "
+        "are for comparing choices; they do not predict a run.",
+        "graph | placement | algorithm | auto chose | bits per arc expected | bits per arc | ms expected | "
+        "ms | orders tried",
+        map(_foretold, advised),
     )
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
+
+from gravel.stages.artifacts import Measurement
 
 EDGE_RATE = "GTEPS (distinct edges)"
 """Label of a rate that counts each distinct undirected edge of the searched component once."""
@@ -15,6 +18,14 @@ ARC_RATE = "G stored arcs/s"
 GENERATED_RATE = "GTEPS (generated edges)"
 """Label of a rate that counts the edges of the generator's list, multiple edges and self-loops included."""
 
+
+TITLES = {
+    "bfs": "BFS",
+    "shortest_paths": "shortest paths",
+    "components": "components",
+    "strong_components": "strong components",
+}
+"""What pages call algorithms."""
 
 NO_START = "as no vertex has an edge from which a search could start"
 
@@ -28,6 +39,29 @@ def rates(searches: Sequence[dict[str, Any]], unit: str, *, mapped_back: bool = 
         for search in searches
         if search[unit] > 0 and search["milliseconds"] > 0
     ]
+
+
+def mean_rate(one: Measurement) -> float | None:
+    """Return the harmonic mean of GTEPS over distinct edges, None where no search reached an edge."""
+    speeds = rates(one.searches, "edges")
+    return harmonic_mean(speeds) if speeds else None
+
+
+def milliseconds(one: Measurement) -> list[float]:
+    """List the times of searches."""
+    return [search["milliseconds"] for search in one.searches]
+
+
+def median_milliseconds(one: Measurement) -> float:
+    """Return the median time of a search."""
+    return float(median(milliseconds(one)))
+
+
+def median_search(one: Measurement) -> Mapping[str, Any]:
+    """Return the search with the median time, of an even number the faster of the middle two."""
+    ordered = sorted(one.searches, key=lambda search: (search["milliseconds"], search["source"]))
+    found: Mapping[str, Any] = ordered[(len(ordered) - 1) // 2]
+    return found
 
 
 def harmonic_mean(values: Sequence[float]) -> float:
@@ -50,6 +84,16 @@ def quartile(ordered: Sequence[float], number: int) -> float:
 def count(number: int, noun: str) -> str:
     """Write a number of things."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Write a share."""
+    return f"{100 * part / whole:.3g} %"
+
+
+def capital(text: str) -> str:
+    """Write a text as the start of a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def vertices(number: int) -> str:

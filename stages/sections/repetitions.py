@@ -13,7 +13,7 @@ from typing import Any
 
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import Axis, Rows, RowSeries
-from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, mean_rate, median_milliseconds, milliseconds
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import short_labels
 
@@ -67,7 +67,7 @@ def _grouped(members: Runs) -> dict[str, list[tuple[int, Measurement]]]:
 
 def _time(one: Measurement) -> float | None:
     """Return the median milliseconds of a search."""
-    return float(median(search["milliseconds"] for search in one.searches)) if one.searches else None
+    return median_milliseconds(one) if one.searches else None
 
 
 def _middle(group: Sequence[tuple[int, Measurement]]) -> Measurement:
@@ -89,27 +89,18 @@ def _summary(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
             continue
         middle = median(times)
         spread = 100 * (max(times) - min(times)) / middle if middle else None
-        speeds = [harmonic_mean(each) for _, one in group if (each := rates(one.searches, "edges"))]
-        rows.append(
-            [
-                label,
-                len(times),
-                middle,
-                min(times),
-                max(times),
-                spread,
-                100 * median(abs(time - middle) for time in times) / middle if middle else None,
-                median(speeds) if speeds else None,
-            ]
-        )
+        speeds = [rate for _, one in group if (rate := mean_rate(one)) is not None]
+        deviation = 100 * median(abs(time - middle) for time in times) / middle if middle else None
+        facts = (label, len(times), middle, min(times), max(times), spread, deviation)
+        rows.append([*facts, median(speeds) if speeds else None])
     return table(
         "Repeated measurements",
-        "Each repetition is a separate stage run, which reads the graph and warms up again. "
-        "Its time is the median over its searches. Spread is the slowest minus the fastest "
-        "repetition, and deviation is the median distance from the median. Both are in "
-        "percent of the median. Other tables show the repetition with the median time.",
-        "run | repetitions | median ms | fastest ms | slowest ms | spread, % | deviation, % | "
-        f"{EDGE_RATE}, median",
+        "Each repetition is a separate stage run, which reads the graph and warms up again. Its time is the "
+        "median over its searches. Spread is the slowest minus the fastest repetition, and deviation is the "
+        "median distance from the median. Both are in percent of the median. Other tables show the "
+        "repetition with the median time.",
+        f"run | repetitions | median ms | fastest ms | slowest ms | spread, % | deviation, % | {EDGE_RATE}, "
+        "median",
         rows,
         result=280,
     )
@@ -122,17 +113,15 @@ def _every(repeated: dict[str, list[tuple[int, Measurement]]]) -> Made:
         middle = median(times) if times else None
         for number, one in group:
             time = _time(one)
-            by_edge = rates(one.searches, "edges")
-            searches = [search["milliseconds"] for search in one.searches]
+            searches = milliseconds(one)
             facts = (label, number, time, 100 * (time / middle - 1) if time is not None and middle else None)
             figures = (min(searches) if searches else None, max(searches) if searches else None)
-            rate = harmonic_mean(by_edge) if by_edge else None
-            rows.append([*facts, *figures, rate, one.prepare_milliseconds])
+            rows.append([*facts, *figures, mean_rate(one), one.prepare_milliseconds])
     return table(
         "Every repetition",
         "The time of a repetition is the median over its searches.",
-        "run | repetition | median ms | from the median, % | fastest search ms | slowest search "
-        f"ms | {EDGE_RATE}, harmonic mean | preparation ms",
+        "run | repetition | median ms | from the median, % | fastest search ms | slowest search ms | "
+        f"{EDGE_RATE}, harmonic mean | preparation ms",
         rows,
         covered_by=("spread of repetitions",),
     )

@@ -8,9 +8,9 @@ from typing import Any
 
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line
-from gravel.stages.sections.rates import EDGE_RATE, harmonic_mean, rates
+from gravel.stages.sections.rates import EDGE_RATE, mean_rate, median_milliseconds
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
-from gravel.stages.sections.studies import Member, coordinates, is_batched
+from gravel.stages.sections.studies import coordinates, is_batched
 
 WORKERS = ("ranks", "workers", "gpus", "devices", "nodes", "processes", "threads", "cores")
 """Names of an axis that counts workers."""
@@ -103,15 +103,6 @@ def _sizes(several: Sequence[tuple[Mapping[str, str], tuple[str, int]]]) -> set[
     return found
 
 
-def _milliseconds(one: Measurement) -> float:
-    return Member("", "", one).milliseconds
-
-
-def _rate(one: Measurement) -> float | None:
-    speeds = rates(one.searches, "edges")
-    return harmonic_mean(speeds) if speeds else None
-
-
 def efficiency(series: Series) -> list[float]:
     """Return how much of an ideal speed-up was reached at each count, over the smallest count.
 
@@ -120,7 +111,7 @@ def efficiency(series: Series) -> list[float]:
     first, base = series.points[0]
     reached = []
     for workers, one in series.points:
-        gain = _milliseconds(base) / _milliseconds(one)
+        gain = median_milliseconds(base) / median_milliseconds(one)
         if not series.strong:
             gain *= one.graph["arcs"] / base.graph["arcs"]
         reached.append(gain * first / workers)
@@ -134,21 +125,12 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
     def panel(
         title: str, value: Callable[[Series], Sequence[float]], ideal: Callable[[int], float], y: Axis
     ) -> Curves:
-        lines = [
-            Line(
-                name="ideal",
-                x=tuple(counts),
-                y=tuple(ideal(count) for count in counts),
-                color="grey",
-                dash="dashed",
-            )
-        ]
+        best = tuple(ideal(count) for count in counts)
+        lines = [Line(name="ideal", x=tuple(counts), y=best, color="grey", dash="dashed")]
         for place, series in enumerate(several):
             workers = tuple(workers for workers, _ in series.points)
-            color = place % COLORS
-            lines.append(
-                Line(name=series.name, x=workers, y=tuple(value(series)), draw="marked", color=color)
-            )
+            values = tuple(value(series))
+            lines.append(Line(name=series.name, x=workers, y=values, draw="marked", color=place % COLORS))
         x = Axis(label=unit, scale="log2", ticks=tuple(counts))
         return Curves(title=title, x=x, y=y, lines=tuple(lines))
 
@@ -164,17 +146,13 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
 
     gained = "speedup" if kind == "Strong" else "growth of the arc rate"
     about = (
-        (
-            "One graph and more workers: the time with the fewest workers over this time, and its"
-            " share of the ideal."
-        )
+        "One graph and more workers: the speedup over the fewest workers"
         if kind == "Strong"
-        else "A graph that grows with the workers: stored arcs per second over those of the fewest"
-        " workers, and the share of the ideal."
+        else "A graph that grows with the workers: the gain in stored arcs per second over the fewest workers"
     )
     return figure(
         f"{kind} scaling with {unit}",
-        about,
+        f"{about}, and its share of the ideal.",
         [
             panel(gained, speedup, lambda count: count / counts[0], Axis(scale="log2")),
             panel("efficiency, %", percent, lambda count: 100, Axis(low=0)),
@@ -189,7 +167,7 @@ def _figure(kind: str, several: Sequence[Series]) -> Made:
 def _data(series: Series) -> Mapping[str, Any]:
     return {
         series.unit: [workers for workers, _ in series.points],
-        "median_milliseconds": [_milliseconds(one) for _, one in series.points],
+        "median_milliseconds": [median_milliseconds(one) for _, one in series.points],
         "efficiency": efficiency(series),
     }
 
@@ -199,7 +177,14 @@ def _table(kind: str, several: Sequence[Series]) -> Made:
     for series in several:
         for share, (workers, one) in zip(efficiency(series), series.points, strict=True):
             rows.append(
-                [series.name, workers, one.graph["arcs"], _milliseconds(one), _rate(one), 100 * share]
+                [
+                    series.name,
+                    workers,
+                    one.graph["arcs"],
+                    median_milliseconds(one),
+                    mean_rate(one),
+                    100 * share,
+                ]
             )
     return table(
         f"Times of {kind.lower()} scaling with {several[0].unit}",
@@ -231,21 +216,19 @@ def worker_sections(members: Runs) -> list[Made]:
             continue
         taken = busy(one)
         edges, slowest = sum(search["edges"] for search in one.searches), max(taken)
-        single = rates(one.searches, "edges")
         facts = (label, len(taken), len(one.searches), slowest)
-        figures = (edges / slowest / 1e6 if slowest > 0 else None, harmonic_mean(single) if single else None)
+        figures = (edges / slowest / 1e6 if slowest > 0 else None, mean_rate(one))
         rows.append([*facts, *figures, sum(taken) / len(taken) / slowest if slowest > 0 else None])
     if not graphs:
         return []
     return [
         table(
             "Sources over workers",
-            "Each worker held the whole graph and searched from its share of the sources. The "
-            "total rate counts the edges of all searches over the time of the slowest worker. It "
-            "is not the rate of one search. Loading the graph and returning labels are not "
-            "included.",
-            f"run | workers | searches | ms of the slowest worker | {EDGE_RATE} of all | {EDGE_RATE} "
-            "of a search, harmonic mean | evenness",
+            "Each worker held the whole graph and searched from its share of the sources. The total rate "
+            "counts the edges of all searches over the time of the slowest worker. It is not the rate of "
+            "one search. Loading the graph and returning labels are not included.",
+            f"run | workers | searches | ms of the slowest worker | {EDGE_RATE} of all | {EDGE_RATE} of a "
+            "search, harmonic mean | evenness",
             rows,
             result=130,
         )

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries, Rule
 from gravel.stages.sections.frontiers import frontier_panels
-from gravel.stages.sections.rates import EDGE_RATE, geometric_mean, harmonic_mean, quartile, rates
+from gravel.stages.sections.rates import (
+    EDGE_RATE,
+    geometric_mean,
+    harmonic_mean,
+    median_milliseconds,
+    milliseconds,
+    quartile,
+    rates,
+)
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import Study, short_labels
 
@@ -24,15 +31,20 @@ MAX_CURVES = 8
 """Runs whose searches are drawn and listed one by one: as many as there are colours."""
 
 
-def search_sections(single: Runs, searched: Runs, studies: Sequence[Study]) -> list[Made]:
-    """Make the pictures and the table of few runs, and the frontiers of each of several graphs."""
+def search_sections(
+    single: Runs, searched: Runs, studies: Sequence[Study], from_files: bool = False
+) -> list[Made]:
+    """Make the pictures and the table of few runs, and the frontiers of each of several graphs.
+
+    Of graphs of files, rates are details.
+    """
     suite = len(studies) > 1
     sections = []
     if len(single) > 1 and not (suite and any(len(study.members) > 1 for study in studies)):
         sections.append(comparison_figure(single))
     if searched and len(searched) <= MAX_CURVES:
         if any(len(one.searches) > 1 and rates(one.searches, "edges") for _, one in searched):
-            sections.append(spread_figure(searched))
+            sections.append(spread_figure(searched, 180 if from_files else 110))
         sections.append(extremes_table(searched))
     return [*sections, frontier_panels(studies)] if suite else sections
 
@@ -43,10 +55,10 @@ def comparison_figure(members: Runs) -> Made:
     short = dict(zip((label for label, _ in timed), short_labels([label for label, _ in timed]), strict=True))
     shown = timed
     if len(timed) > MAX_ROWS:
-        ordered = sorted(timed, key=lambda member: median(_milliseconds(member[1])))
+        ordered = sorted(timed, key=lambda member: median_milliseconds(member[1]))
         shown = [*ordered[: MAX_ROWS // 2], *ordered[-(MAX_ROWS // 2) :]]
     names = [short[label] for label, _ in shown]
-    times = [sorted(_milliseconds(one)) for _, one in shown]
+    times = [sorted(milliseconds(one)) for _, one in shown]
     middle = [median(each) for each in times]
     quartiles = [(quartile(each, 1), quartile(each, 3)) for each in times]
     wide = bool(middle) and max(middle) > WIDE * min(middle) > 0
@@ -81,17 +93,13 @@ def comparison_figure(members: Runs) -> Made:
     )
 
 
-def _milliseconds(one: Measurement) -> list[float]:
-    return [search["milliseconds"] for search in one.searches]
-
-
 def cumulative(values: Sequence[float]) -> list[tuple[float, float]]:
     """Give the corners of a distribution: each value with the share of values at or below it, up to 1."""
     ordered = sorted(values)
     return [(value, (place + 1) / len(ordered)) for place, value in enumerate(ordered)]
 
 
-def spread_figure(members: Runs) -> Made:
+def spread_figure(members: Runs, answer: int) -> Made:
     """Draw, for every run, the share of sources at or below a rate; some search has to have one."""
     names = short_labels([label for label, _ in members])
     found = {
@@ -120,7 +128,7 @@ def spread_figure(members: Runs) -> Made:
         rules=tuple(rules),
     )
     alt = "Distribution of the traversal rate over searches"
-    return figure("Rate over sources", about, [panel], data, alt=alt, answer=110)
+    return figure("Rate over sources", about, [panel], data, alt=alt, answer=answer)
 
 
 def extremes_table(members: Runs) -> Made:
@@ -142,4 +150,4 @@ def extremes_table(members: Runs) -> Made:
     )
 
 
-SECTIONS = (Section(rank=114, make=search_sections, needs=("single", "searched", "studies")),)
+SECTIONS = (Section(rank=114, make=search_sections, needs=("single", "searched", "studies", "from_files")),)

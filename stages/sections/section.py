@@ -9,9 +9,9 @@ input file uses. `{"vertex": i, "run": label}` says whose vertex it is where no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from gravel.stages import charts
 from gravel.stages.artifacts import Measurement
@@ -36,6 +36,8 @@ class Place(TypedDict, total=False):
     """Names of others that say the same: where a report has one, this is left to `report.json`."""
     summed_up_by: tuple[str, ...]
     """Names of others whose figures this tells further: where a report has one, this is a detail."""
+    single: bool
+    """Whether it draws graphs one by one: it is left out of a report on many data sets."""
     compared: tuple[str, ...]
     """Sentences for the answer: how what was measured compares."""
 
@@ -58,22 +60,45 @@ class Section:
     """Makes the answer of a report that has artifacts of the first kind, and no search was measured."""
 
 
+About = str | Sequence[str | Literal[False]]
+"""A text, or sentences of it; those that are not true of a report are False."""
+
+
 def table(
     title: str,
-    about: str,
+    about: About,
     columns: str | Iterable[str],
     rows: Iterable[Iterable[Any]],
     **place: Unpack[Place],
 ) -> Made:
     """Make a table; `columns` are their names, or a text that has them between bars, such as "run | ms"."""
     names = columns.split(" | ") if isinstance(columns, str) else list(columns)
-    found = {"kind": "table", "title": title, "about": about, "columns": names}
+    found = {"kind": "table", "title": title, "about": _text(about), "columns": names}
     return {**found, "rows": [list(row) for row in rows], "place": place}
+
+
+def statistics_table(
+    title: str, first: str, rows: Sequence[tuple[list[Any], Mapping[str, Any]]], **place: Unpack[Place]
+) -> Made:
+    """Make a table of statistics: each row has values of the columns `first`, and then numbers by name."""
+    plain = [
+        {name: value for name, value in numbers.items() if not isinstance(value, dict | list)}
+        for _, numbers in rows
+    ]
+    names = [*dict.fromkeys(name for numbers in plain for name in numbers)]
+    cells = [[*start, *map(numbers.get, names)] for (start, _), numbers in zip(rows, plain, strict=True)]
+    return table(
+        title, "", [*first.split(" | "), *(name.replace("_", " ") for name in names)], cells, **place
+    )
+
+
+def _text(about: About) -> str:
+    return about if isinstance(about, str) else " ".join(each for each in about if each)
 
 
 def figure(
     title: str,
-    about: str,
+    about: About,
     panels: Sequence[charts.Panel],
     data: Any,
     *,
@@ -82,4 +107,4 @@ def figure(
     **place: Unpack[Place],
 ) -> Made:
     """Make a figure with its place; the rest as `gravel.stages.charts.figure` has it."""
-    return {**charts.figure(title, about, panels, data, alt=alt, columns=columns), "place": place}
+    return {**charts.figure(title, _text(about), panels, data, alt=alt, columns=columns), "place": place}

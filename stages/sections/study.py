@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
-from gravel.stages.charts import COLORS, Axis, Curves, Line, map_panel
-from gravel.stages.sections import cells
+from gravel.stages.charts import COLORS, MAX_SIDE, Axis, Curves, Line, map_panel
 from gravel.stages.sections.experiments import Experiments, experiments, experiments_table
+from gravel.stages.sections.layouts import Cell, swept
 from gravel.stages.sections.rates import EDGE_RATE
 from gravel.stages.sections.scaling import WORKERS, scaling_sections
 from gravel.stages.sections.section import Made, Place, Section, figure
@@ -20,8 +20,9 @@ from gravel.stages.sections.suite import compared, comparison_rules
 def study_sections(
     members: Sequence[tuple[str, Any]],
     measured: Sequence[tuple[str, Any]],
-    joined: Sequence[cells.Cell],
+    joined: Sequence[Cell],
     found: Sequence[Study],
+    many_data_sets: bool,
 ) -> list[Made]:
     """Make the table of all experiments and its pictures from artifacts of several kinds; none without axes.
 
@@ -30,7 +31,7 @@ def study_sections(
     others = [(label, one) for label, one in members if type(one).__name__ != "Measurement"]
     several = [study for study in found if len(study.members) > 1]
     beside = {member.label: compared(study, member) for study in several for member in study.members}
-    study = experiments(cells.swept([*others, *measured], joined), beside)
+    study = experiments(swept([*others, *measured], joined), beside, many_data_sets)
     if study is None:
         return []
     rules = comparison_rules(several) if "standing" in study.columns else ""
@@ -46,11 +47,11 @@ MAX_MAPS = 6
 MAX_CURVES = 8
 """Curves in one picture: as many as there are colours."""
 
-MAX_SIDE = 24
-"""Rows or columns of a heat map beyond which its numbers cannot be read."""
-
 MAX_TICKS = 10
 """Values of an axis of numbers up to which each is named."""
+
+FAR = 20
+"""The largest over the smallest value from which on a scale is logarithmic."""
 
 LEAST_NUMBERS = 3
 """Values of an axis of numbers from which on it is drawn as a line."""
@@ -67,7 +68,7 @@ OVER: dict[str, Place] = {
 }
 """The same of heat maps."""
 
-Cell = Mapping[str, str]
+Coordinates = Mapping[str, str]
 
 
 def axis_figures(study: Experiments) -> list[Made]:
@@ -97,7 +98,7 @@ def axis_figures(study: Experiments) -> list[Made]:
     return figures
 
 
-def _deciding(axes: Mapping[str, Sequence[str]], numbers: Sequence[tuple[Cell, float]]) -> list[str]:
+def _deciding(axes: Mapping[str, Sequence[str]], numbers: Sequence[tuple[Coordinates, float]]) -> list[str]:
     """List the axes along which a finding changes while all others stay."""
     found = []
     for axis in axes:
@@ -118,7 +119,7 @@ def _is_numbers(values: Sequence[str]) -> bool:
 
 
 def _curves(
-    title: str, along: str, axes: Sequence[str], numbers: Sequence[tuple[Cell, float]]
+    title: str, along: str, axes: Sequence[str], numbers: Sequence[tuple[Coordinates, float]]
 ) -> dict[str, Any] | None:
     """Draw one finding along an axis of numbers, a curve for each combination of the other axes."""
     lines: dict[str, list[tuple[float, float]]] = {}
@@ -131,10 +132,11 @@ def _curves(
         return None
 
     ticks = sorted({x for points in lines.values() for x, _ in points})
+    scale: Literal["linear", "log10"] = "log10" if ticks[-1] > FAR * ticks[0] > 0 else "linear"
     values = [value for _, value in numbers]
-    far = max(values) > 20 * min(values) > 0
+    far = max(values) > FAR * min(values) > 0
     panel = Curves(
-        x=Axis(label=along, ticks=tuple(ticks) if len(ticks) <= MAX_TICKS else None),
+        x=Axis(label=along, scale=scale, ticks=tuple(ticks) if len(ticks) <= MAX_TICKS else None),
         y=Axis(label=title, scale="log10") if far else Axis(label=title, low=0),
         lines=tuple(
             Line(name=name, x=x, y=y, draw="marked", color=place % COLORS)
@@ -147,7 +149,7 @@ def _curves(
 
 
 def _maps(
-    title: str, axes: Sequence[str], study: Experiments, numbers: Sequence[tuple[Cell, float]]
+    title: str, axes: Sequence[str], study: Experiments, numbers: Sequence[tuple[Coordinates, float]]
 ) -> dict[str, Any] | None:
     """Draw one finding over two axes, a heat map for each combination of the others."""
     # The two axes with most values span the maps; the shorter of them runs across, as a page is narrow.
@@ -181,8 +183,8 @@ def _maps(
             data[", ".join(each)] = grid
     return figure(
         f"{_capital(title)} over {down} and {across}",
-        f"Darker means more; the least {'on each graph' if several else 'of a map'} is framed."
-        + (" Shades compare on one graph alone." if several else ""),
+        f"Darker cells have larger values. The smallest {'of each graph' if several else 'of a map'} has a "
+        "frame." + (" Shades compare within one graph only." if several else ""),
         panels,
         {"down": study.axes[down], "across": study.axes[across], "maps": data},
         columns=3 if sides[1] <= 3 else 2,
@@ -199,7 +201,7 @@ SECTIONS = (
     Section(
         rank=10,
         make=study_sections,
-        kinds=("Ordering", "CompressedGraph", "Measurement", "Verification"),
-        needs=("measured", "cells", "studies"),
+        kinds=("Graph", "Traversal", "Ordering", "CompressedGraph", "Measurement", "Verification"),
+        needs=("measured", "cells", "studies", "many_data_sets"),
     ),
 )

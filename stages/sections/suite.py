@@ -9,10 +9,9 @@ from typing import Any
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import Axis, Rows, RowSeries
 from gravel.stages.sections.counters import counting_rule, mean_bytes
-from gravel.stages.sections.ranking import BEST, ONCE, RULE, TIED
-from gravel.stages.sections.rates import quartile
+from gravel.stages.sections.rates import milliseconds, quartile
 from gravel.stages.sections.section import Made, Section, figure, table
-from gravel.stages.sections.studies import Member, Study
+from gravel.stages.sections.studies import BEST, ONCE, RULE, TIED, Member, Study
 
 MAX_ROWS = 30
 """Strategies in one panel of the comparison; more are in the table alone."""
@@ -43,18 +42,11 @@ def graphs_table(studies: Sequence[Study]) -> Made:
     for study in studies:
         one = study.members[0].one
         graph, searches = one.graph, one.searches
-        rows.append(
-            [
-                study.graph,
-                graph["vertices"],
-                graph["arcs"],
-                graph["arcs"] / graph["vertices"],
-                "symmetric" if graph["symmetric"] else "directed",
-                fmean(search["depth"] for search in searches),
-                max(search["depth"] for search in searches),
-                100 * fmean(search["reached"] for search in searches) / graph["vertices"],
-            ]
-        )
+        depths = [search["depth"] for search in searches]
+        size, reached = graph["vertices"], fmean(search["reached"] for search in searches)
+        shape = "symmetric" if graph["symmetric"] else "directed"
+        facts = (study.graph, size, graph["arcs"], graph["arcs"] / size, shape)
+        rows.append([*facts, fmean(depths), max(depths), 100 * reached / size])
     return table(
         "Graphs searched",
         "Depth is the largest distance from a source, averaged over the sources of a run.",
@@ -76,7 +68,7 @@ def rates_table(studies: Sequence[Study]) -> Made:
     about = f"10^9 stored arcs a second, the mean over {several} source{'' if counts == [1] else 's'}"
     over = any(speedup(study, member) is not None for study in studies for member in study.members)
     if over:
-        about += "; in brackets the time of the sequential search on the CPU over the strategy's, by medians"
+        about += "; in brackets the speedup over the sequential search on the CPU, by median times"
     return table(
         f"Arc rates{' and speedup over the sequential search' if over else ''}",
         f"{about}.",
@@ -120,7 +112,7 @@ def auto_table(studies: Sequence[Study]) -> dict[str, Any] | None:
     return table(
         "auto against the best",
         f"By median times. {RULE}",
-        "graph | auto chose | ms | least | least ms | auto is | because",
+        "graph | auto chose | ms | fastest | ms of the fastest | auto is | because",
         rows,
         result=70,
     )
@@ -143,14 +135,11 @@ def comparison_panels(studies: Sequence[Study]) -> Made:
     shown = names[:MAX_ROWS]
     over = any(speedup(study, member) is not None for study in several for member in study.members)
     about = [
-        "Points are medians over the sources, and lines reach from the first to the third "
-        "quartile. Each graph has its own logarithmic scale. The best, or tied for it, has "
-        "the second colour."
+        "Points are medians over the sources, and lines reach from the first to the third quartile. Each "
+        "graph has its own logarithmic scale. The fastest, and those tied with it, have the second colour."
     ]
     if over:
-        about.append(
-            "x: the sequential search's time over this one's (as figure 10 of Merrill et al., 2012)."
-        )
+        about.append("2x: twice as fast as the sequential search (as figure 10 of Merrill et al., 2012).")
     if len(shown) < len(names):
         about.append(f"The first {len(shown)} of {len(names)}; the table has all.")
     drawn = several[: max(1, min(MAX_PANELS, MAX_DOTS // max(1, len(shown))))]
@@ -163,13 +152,14 @@ def comparison_panels(studies: Sequence[Study]) -> Made:
         {study.graph: {member.name: _spread(member) for member in study.members} for study in several},
         alt=f"Times of {len(shown)} strategies on {len(drawn)} graphs",
         answer=30,
+        single=True,
         name="strategies side by side",
         covered_by=("times by order",),
     )
 
 
 def _spread(member: Member) -> dict[str, float]:
-    times = sorted(search["milliseconds"] for search in member.one.searches)
+    times = sorted(milliseconds(member.one))
     return {
         "median_milliseconds": member.milliseconds,
         "first_quartile": quartile(times, 1),
@@ -213,10 +203,10 @@ def compared(study: Study, member: Member) -> dict[str, Value]:
     """Set one way of searching a graph beside the others that find the same labels."""
     one = member.one
     counted = mean_bytes(one)
-    mean = sum(search["milliseconds"] for search in one.searches) / len(one.searches)
+    mean = fmean(milliseconds(one))
     return {
         "standing": study.standing(member).text,
-        "times the least": member.milliseconds / study.best(member).milliseconds,
+        "times the fastest": member.milliseconds / study.best(member).milliseconds,
         "redundant expansion": _redundancy(one),
         "counted MB a search": None if counted is None else counted / 1e6,
         "GB/s of counted bytes": None if counted is None or not mean else counted / mean / 1e6,
@@ -227,14 +217,14 @@ def compared(study: Study, member: Member) -> dict[str, Value]:
 def comparison_rules(studies: Sequence[Study]) -> str:
     """Say how to read the columns of `compared`, as far as they hold anything."""
     members = [member for study in studies for member in study.members]
-    sentences = [f"The best is among searches for the same labels. {RULE}"]
+    sentences = [f"Searches compare with those that write the same output. {RULE}"]
     if any(speedup(study, member) is not None for study in studies for member in study.members):
         sentences.append("Over sequential: the sequential search's median time over this one's.")
     if any(_redundancy(member.one) is not None for member in members):
         sentences.append(
-            "Redundant expansion is arcs gathered over arcs of the reached vertices, over all searches"
-            + (": below 1 where a bottom-up search left arcs unread" if _is_below(members) else "")
-            + "."
+            "Redundant expansion is the arcs gathered by all searches over the arcs of the vertices that "
+            "they reached."
+            + (" It is below 1 where a bottom-up search left arcs unread." if _is_below(members) else "")
         )
     return " ".join([*sentences, counting_rule([member.one for member in members])]).strip()
 

@@ -46,7 +46,9 @@ def verification_sections(members: Sequence[tuple[str, Verification]]) -> list[M
     if failed:
         tables.append(_listed(DID_NOT_PASS, "", failed))
     if skipped := _not_made(rows):
-        tables.append(_listed(DID_NOT_APPLY, "What a run does not find cannot be checked.", skipped))
+        tables.append(
+            _listed(DID_NOT_APPLY, "A check does not apply if the run does not find what it checks.", skipped)
+        )
     return tables
 
 

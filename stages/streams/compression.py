@@ -14,21 +14,25 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from gravel.stages.streams import xz
 from gravel.stages.streams.frames import (
     BGZIP_CONTENT,
+    MAX_BLOCKS,
+    XZ_CONTENT,
+    XZ_MAGIC,
     ZSTD_CONTENT,
+    BadCompression,
     Cut,
     Inflated,
     bgzip_length,
     inflated,
+    xz_streams,
     zstd_length,
 )
 
 MAGIC = {
     "gz": (b"\x1f\x8b",),
     "bz2": (b"BZh",),
-    "xz": (xz.MAGIC,),
+    "xz": (XZ_MAGIC,),
     "zst": (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + low, 0x2A, 0x4D, 0x18]) for low in range(16))),
 }
 """The first bytes of each kind; zstd's others start a frame to be skipped (RFC 8878, section 3.1.2)."""
@@ -41,10 +45,6 @@ ZSTD_INPUT = 2048
 
 MAX_FRAMES = 8
 """Frames of zstd that are decompressed at the same time: each may hold 16 MiB."""
-
-
-class BadCompression(Exception):
-    """A compressed stream that is damaged or ends too early; the text says which."""
 
 
 def compression_of(head: bytes) -> str | None:
@@ -85,7 +85,7 @@ def inflating_bytes(kind: str | None, threads: int, content: int) -> int:
 
     Each is there with what it becomes, and one more is handed on. Blocks of bgzip are too small to count.
     """
-    sizes = {"zst": (MAX_FRAMES, ZSTD_CONTENT), "xz": (xz.MAX_BLOCKS, xz.XZ_CONTENT)}
+    sizes = {"zst": (MAX_FRAMES, ZSTD_CONTENT), "xz": (MAX_BLOCKS, XZ_CONTENT)}
     if threads == 1 or kind not in sizes:
         return 0
     most, size = sizes[kind]
@@ -160,10 +160,7 @@ def _bgzip(raw: Iterator[bytes], piece: int, threads: int) -> Iterator[bytes]:
 
 
 def _xz_blocks(raw: Iterator[bytes], piece: int, threads: int) -> Iterator[bytes]:
-    try:
-        rest, within = yield from xz.streams(raw, piece, threads)
-    except xz.BadBlocks as error:
-        raise BadCompression(str(error)) from None
+    rest, within = yield from xz_streams(raw, piece, threads)
     yield from _members(_DECODERS["xz"], itertools.chain([rest], raw), piece, "xz", within=within)
 
 

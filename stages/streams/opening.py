@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from gravel.stages.addresses import address_of
-from gravel.stages.broken_links import CORRECT_LINK, broken_link
 from gravel.stages.copies import copy_of
 from gravel.stages.errors import StageError
 from gravel.stages.remote import facts_of, open_at
 from gravel.stages.remote.facts import FetchError
+from gravel.stages.urls import CORRECT_LINK, broken_link, shown, without_file_scheme
 from gravel.stages.urls import is_url as is_url
-from gravel.stages.urls import shown, without_file_scheme
 
 
 def open_raw(location: str) -> BinaryIO:

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from gravel.stages.errors import StageError
 from gravel.stages.remote.facts import FetchError
-from gravel.stages.streams.compression import BadCompression, compression_of, decompress, split_name
+from gravel.stages.streams.compression import compression_of, decompress, split_name
+from gravel.stages.streams.frames import BadCompression
 from gravel.stages.streams.opening import explain, explain_remote, is_url, local_path, open_raw
 from gravel.stages.urls import shown
 
@@ -171,10 +172,13 @@ class ByteStream:
 
     def close(self) -> None:
         """Stop reading and close the file."""
+        self._stop()
+        self._raw.close()
+
+    def _stop(self) -> None:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
-        self._raw.close()
 
     def peek(self, count: int) -> bytes:
         """Return the first `count` bytes that are yet to be read, fewer at the end, without reading them."""
@@ -216,9 +220,7 @@ class ByteStream:
         """Check the sha256 of the stored bytes whatever is wrong with their content; raises StageError."""
         if self._hash is None:
             return
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-            self._pool = None
+        self._stop()
         for _ in self._stored:
             pass
         self._compare()

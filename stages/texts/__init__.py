@@ -33,6 +33,15 @@ class Texts(NamedTuple):
         """The number of texts."""
         return len(self.offsets) - 1
 
+    @staticmethod
+    def of(array: Any) -> Texts:
+        """Return the texts of an array of Arrow's large strings or binaries without nulls, not copied."""
+        _, ends, data = array.buffers()
+        if not len(array):
+            return Texts(numpy.empty(0, numpy.uint8), numpy.zeros(1, numpy.int64))
+        offsets = numpy.frombuffer(ends, numpy.int64)[array.offset : array.offset + len(array) + 1]
+        return Texts(numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8), offsets)
+
     def item(self, number: int) -> bytes:
         """Return one text."""
         return self.text[self.offsets[number] : self.offsets[number + 1]].tobytes()

@@ -18,7 +18,7 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 """Of Arrow, with how many are in a second."""
 
 _DAY = 86_400
-_EPOCH = datetime.datetime(1970, 1, 1)
+_PYTHON = datetime.date | datetime.time | datetime.timedelta
 
 
 def kind_of(kind: Any) -> str | None:
@@ -119,22 +119,14 @@ def _moment(value: Any) -> tuple[str, int, int] | None:
         found = _moment(value.asm8)
         zone = getattr(value, "tzinfo", None) is not None
         return found and ("times with dates and zones" if zone else found[0], *found[1:])
+    values: Any = [value]
     if isinstance(value, numpy.datetime64 | numpy.timedelta64):
-        try:
-            return _moment(pyarrow.array(in_single_units(numpy.array([value])))[0])
-        except pyarrow.ArrowException:  # of a unit that Arrow does not have
-            return None
-    step = datetime.timedelta(microseconds=1)
-    if isinstance(value, datetime.datetime):
-        if value.tzinfo is None:
-            return "times with dates", (value - _EPOCH) // step, 10**6
-        moved = value.astimezone(datetime.UTC).replace(tzinfo=None)
-        return "times with dates and zones", (moved - _EPOCH) // step, 10**6
-    if isinstance(value, datetime.date):
-        return "dates", value.toordinal() - _EPOCH.toordinal(), 1
-    if isinstance(value, datetime.timedelta):
-        return "durations", value // step, 10**6
-    if isinstance(value, datetime.time):
-        since = datetime.datetime.combine(_EPOCH, value.replace(tzinfo=None)) - _EPOCH
-        return ("times of day" if value.tzinfo is None else "times of day with zones"), since // step, 10**6
-    return None
+        values = in_single_units(numpy.array(values))
+    elif isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        values = [value.astimezone(datetime.UTC)]
+    elif not isinstance(value, _PYTHON) or getattr(value, "tzinfo", None) is not None:
+        return None
+    try:
+        return _moment(pyarrow.array(values)[0])
+    except (pyarrow.ArrowException, OverflowError):  # of a unit or a size that Arrow does not have
+        return None

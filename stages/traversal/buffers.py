@@ -16,7 +16,7 @@ from gravel.kernels.placement.plan import BUFFERS, Plan
 from gravel.kernels.relabel_cuda import back_table
 from gravel.kernels.sssp import buffers as sssp
 from gravel.stages.artifacts import CompressedGraph, Partition
-from gravel.stages.ordering.placing import DEVICE_BYTES_PER_ARC, DEVICE_BYTES_PER_ROW, community_bytes
+from gravel.stages.ordering.placing import finding, renumbered
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.parameters import OF_ALL_VERTICES, TraverseParameters
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COMPILED = {
     ("bfs", "columns"): 100 << 20,
     ("bfs", "encoded"): 132 << 20,
-    ("sssp", "columns"): 90 << 20,
+    ("shortest_paths", "columns"): 90 << 20,
     ("components", "columns"): 84 << 20,
     ("components", "encoded"): 88 << 20,
     ("strong_components", "columns"): 84 << 20,
@@ -61,7 +61,9 @@ def label_bytes(parameters: TraverseParameters, vertices: int) -> int:
         return 0
     if parameters.algorithm in OF_ALL_VERTICES:
         return width_of(vertices)
-    distance = 8 if parameters.algorithm == "sssp" else 4 if parameters.output != "predecessor" else 0
+    distance = (
+        8 if parameters.algorithm == "shortest_paths" else 4 if parameters.output != "predecessor" else 0
+    )
     tree = 4 if vertices < 1 << 31 else 8
     return distance + (tree if parameters.output in ("both", "predecessor") else 0)
 
@@ -249,7 +251,7 @@ def paths_on_host(parameters: TraverseParameters, graph: Extent, plan: Plan) -> 
     rows = (width_of(n) + WEIGHT_BYTES) * m
     back = (2 * width_of(n) + 8) * n if graph.kind != "Graph" else 0
     table = [
-        _host("Numba", COMPILED["sssp", "columns"]),
+        _host("Numba", COMPILED["shortest_paths", "columns"]),
         _host("labels", 2 * label_bytes(parameters, n) * n),
         _host("back", back),
         _host("encoded", encoded + (8 * n if encoded else 0)),
@@ -297,6 +299,6 @@ def _ordering_bytes(vertices: int, arcs: int, width: int) -> int:
     """
     first = 8 * vertices + width * arcs
     # What was given is counted in both.
-    finding = community_bytes(vertices, arcs) - width * arcs
-    applying = DEVICE_BYTES_PER_ROW * vertices + (width + DEVICE_BYTES_PER_ARC) * arcs
-    return first + width * vertices + max(finding, applying)
+    found = exact(finding("community", vertices, arcs)) - width * arcs
+    applied = exact(renumbered(vertices, arcs)) - width * arcs
+    return first + width * vertices + max(found, applied)

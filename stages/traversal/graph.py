@@ -336,7 +336,7 @@ def why_decoded(parameters: TraverseParameters, placement: str, codec: str | Non
     """
     if codec == "csr":
         return STORED_COLUMNS
-    if parameters.algorithm in ("sssp", "strong_components"):
+    if parameters.algorithm in ("shortest_paths", "strong_components"):
         return f"{DECODED}: {parameters.algorithm} reads columns"
     if parameters.strategy == "auto" or placement == "streamed":
         return ""

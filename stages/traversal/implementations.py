@@ -72,7 +72,7 @@ IMPLEMENTATIONS = {
     (DISTRIBUTED, "bfs"): Implementation(
         f"{RANK_ROOM}.distributed:search_distributed", need=f"{TRAVERSAL}.rank_memory:distributed_need"
     ),
-    (COLUMNS, "sssp"): Implementation(
+    (COLUMNS, "shortest_paths"): Implementation(
         "gravel.kernels.sssp:prepare",
         arguments=f"{TRAVERSAL}.preparation:of_paths",
         need=f"{TRAVERSAL}.memory:paths_need",

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 LABEL_BYTES = 256 << 20
 """Of the labels that one call of a group of workers brings back; they pass through memory twice."""
 
-NO_WEIGHTS = "the graph has no weights, which algorithm sssp needs"
+NO_WEIGHTS = "the graph has no weights, which algorithm shortest_paths needs"
 NO_WEIGHTS_HINT = "symmetrize with `weights: minimum`, `sum` or `error`, from edges that have weights"
 
 
@@ -72,12 +72,12 @@ def estimate(
         bytes=label_bytes(parameters, graph.vertices) * graph.vertices * searches,
         searches=0 if algorithm in OF_ALL_VERTICES else searches,
         directed=read.directed,
-        weighted=algorithm == "sssp",
+        weighted=algorithm == "shortest_paths",
         direction=parameters.direction,
         strong=algorithm == "strong_components",
     )
     need = replace(need, outputs=(labels, Extent(kind="Measurement", bytes=0)))
-    compiled = COMPILED["sssp" if algorithm == "sssp" else "bfs", "columns"]
+    compiled = COMPILED["shortest_paths" if algorithm == "shortest_paths" else "bfs", "columns"]
     need = with_turning(need, read, parameters.direction, compiled=compiled)
     refusal = directed_refusal(parameters, graph.directed)
     return replace(need, refusal=refusal) if refusal else need
@@ -85,7 +85,7 @@ def estimate(
 
 def form_of_extent(parameters: TraverseParameters, graph: Extent) -> str:
     """Name the form of the rows that are searched, those of a graph that is refused as well."""
-    if parameters.algorithm in ("sssp", "strong_components"):
+    if parameters.algorithm in ("shortest_paths", "strong_components"):
         return "columns"
     if graph.kind == "DistributedGraph":
         return "distributed"
@@ -169,7 +169,7 @@ def _placed_need(parameters: TraverseParameters, graph: Extent, machine: Machine
 
 
 def _host_bytes(parameters: TraverseParameters, graph: Extent, plan: Plan, machine: Machine) -> int:
-    if parameters.algorithm == "sssp":
+    if parameters.algorithm == "shortest_paths":
         return total(paths_on_host(parameters, graph, plan), "host")
     encoded, backend = _is_encoded(parameters, graph), backend_of_search(parameters, machine)
     return total(on_host(parameters, graph, plan, backend=backend, encoded=encoded), "host")
@@ -208,7 +208,7 @@ def placing_of(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     backend, limits = backend_of_search(parameters, machine), Limits()
     # What does not fit the machine is refused with what the machine has, as for any stage.
     limited = placement_asked(parameters) != "device" or parameters.device_memory is not None
-    if limited and (backend == "cuda" or parameters.algorithm != "sssp"):
+    if limited and (backend == "cuda" or parameters.algorithm != "shortest_paths"):
         base = _host_bytes(parameters, graph, Plan("streamed", 0, 0, ""), machine)
         limits = limits_of(parameters, machine, base)
     sizes = _sizes_of(parameters, graph, machine)

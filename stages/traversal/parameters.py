@@ -19,9 +19,8 @@ from pydantic import (
 )
 
 from gravel.kernels.algorithms import PACKAGES, strategies_for, taken_by
-from gravel.stages.file_names import FileName
 from gravel.stages.presets import filled
-from gravel.stages.stage import Parameters
+from gravel.stages.stage import FileName, Parameters
 from gravel.stages.turning import Direction
 
 MAX_ID = (1 << 63) - 1
@@ -159,8 +158,8 @@ Sources = Annotated[
 class TraverseParameters(Parameters):
     """Parameters that say what to find, from where and how."""
 
-    algorithm: Literal["bfs", "sssp", "components", "strong_components"] = "bfs"
-    """`bfs` finds distances and predecessors from each source, `sssp` those of shortest paths by weights, and
+    algorithm: Literal["bfs", "shortest_paths", "components", "strong_components"] = "bfs"
+    """`bfs` finds distances and predecessors from each source, `shortest_paths` those by weights, and
     `components` the component of every vertex. In `strong_components` of a directed graph vertices reach one
     another along arcs."""
     strategy: str = Field(default="auto", json_schema_extra={"enum": [*strategy_names(*PACKAGES)]})
@@ -176,7 +175,7 @@ class TraverseParameters(Parameters):
     direction: Direction = "out"
     """Search a directed graph along its arcs (`out`), against them (`in`), or as if they led both ways.
     Distances of `in` are those to the source, and predecessors come next on the way there. Of arcs both ways
-    between two vertices, `sssp` takes the smallest weight. Not for encoded rows or partitions."""
+    between two vertices, `shortest_paths` takes the smallest weight. Not for encoded rows or partitions."""
     max_depth: int | None = Field(default=None, ge=0, le=MAX_DEPTH)
     """Do not search beyond this distance; a search ends where nothing more is reached."""
     tuning: dict[str, bool | int | float | str] = Field(default_factory=dict)
@@ -207,6 +206,13 @@ class TraverseParameters(Parameters):
     def _as_the_paper(cls, given: Any) -> Any:
         return filled("traverse", given)
 
+    @field_validator("algorithm", mode="before")
+    @classmethod
+    def _is_one_name(cls, algorithm: Any) -> Any:
+        if algorithm == "sssp":
+            raise ValueError("its name here is shortest_paths: use shortest_paths")
+        return algorithm
+
     @field_validator("strategy")
     @classmethod
     def _is_known(cls, strategy: str, info: ValidationInfo) -> str:
@@ -222,7 +228,7 @@ class TraverseParameters(Parameters):
             named = {"output": "output other than checks"}
             taken = ", ".join(named.get(name, name) for name in sorted(searching))
             raise ValueError(f"{self.algorithm} take no {taken}; only a bfs does")
-        if self.algorithm == "sssp":
+        if self.algorithm == "shortest_paths":
             _refuse_of_bfs(self)
         _check_together(self)
         if self.direction != "out" and self.placement == "streamed":
@@ -245,9 +251,9 @@ def _refuse_of_bfs(parameters: TraverseParameters) -> None:
     """Raise ValueError for what only a breadth-first search takes."""
     given = parameters.model_fields_set & {"max_depth", "statistics", "sources_over", "transport", "paper"}
     if given:
-        raise ValueError(f"sssp takes no {', '.join(sorted(given))}; only a bfs does")
+        raise ValueError(f"shortest_paths takes no {', '.join(sorted(given))}; only a bfs does")
     if parameters.output == "checks":
-        raise ValueError("sssp has no output checks; it has distance or both")
+        raise ValueError("shortest_paths has no output checks; it has distance or both")
 
 
 def _check_together(parameters: TraverseParameters) -> None:

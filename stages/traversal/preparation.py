@@ -179,7 +179,9 @@ def _placed_weights(graph: SearchedGraph) -> Any:
     hint = "search with backend: cpu, or allow more locked memory (ulimit -l)"
     if graph.placement != "pinned":
         # What the system does not pin is streamed.
-        raise StageError(f"algorithm sssp does not read {graph.placement} rows; {graph.notes[-1]}", hint=hint)
+        raise StageError(
+            f"algorithm shortest_paths does not read {graph.placement} rows; {graph.notes[-1]}", hint=hint
+        )
     try:
         return pin(in_pages(on_host(graph.weights))).view()
     except PinnedRefused as refused:

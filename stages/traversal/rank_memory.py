@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gravel.kernels.bfs.buffers import NARROW, labels
-from gravel.kernels.buffers import Buffer, Table, total, vertex_type
+from gravel.kernels.buffers import Buffer, Table, table, total, vertex_type
 from gravel.kernels.partition import buffers
 from gravel.kernels.placement.plan import DoesNotFit
 from gravel.stages.stage import Extent, Machine, Need
@@ -21,41 +21,8 @@ COMPILED_RANKS, COMPILED_ROW_RANKS = 74 << 20, 84 << 20
 """Measured: what Numba takes to compile the kernels of a partition, or those with the decoder of a layout,
 and to be there at all (48 MiB where they are in the cache on disk)."""
 
-OFFSETS_BYTES, RANK_BYTES = 20, 28
-"""Per vertex of a partition: row offsets of the whole graph as they are counted; labels of a rank before they
-are joined, and its queue."""
-
-NORMAL_SEARCH_BYTES = 16
-"""Of a level of `gravel.kernels.partition.rank_search` for each arc that leaves normal vertices: its ends,
-and those that are left of them when each end counts once; measured at 8 to 12."""
-
-STRIPED_BYTES_PER_ARC = 16
-"""Of the largest level of `gravel.kernels.striped.rank`: a queue of heads and tails, both sorted by owner."""
-
-NORMAL_LABEL_BYTES = 20
-"""Of `gravel.kernels.partition.components` for each arc between normal vertices: its ends, and in the first
-round a label with its place; measured at 8 to 16."""
-
-LOOK_UP_BYTES_PER_ARC = 56
-"""The same for looking labels up along such an arc, which a directed graph takes beside: distinct ends."""
-
 DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""
-
-SEARCH_BYTES_PER_ARC = 60
-"""Of a level on the CPU, as it arrives and is sorted."""
-
-LEVEL_BYTES = 4
-"""Of each vertex of the graph on every rank that checks."""
-
-OFFSET_BYTES = 16
-"""Of an own vertex on a GPU: offsets of nn and nd, where they have to be widened."""
-
-LABEL_BYTES_PER_ARC = 44
-"""Of the first round of components on the CPU, as it arrives and is sorted."""
-
-LABEL_BYTES_PER_VERTEX = 64
-"""Of the same: labels, their labels, what was sent, the look-up's order; of each delegate on every rank."""
 
 
 def searching_rank(
@@ -109,6 +76,31 @@ def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Tab
     )
 
 
+def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
+    """Return the table of all ranks on the CPU beside subgraphs, for a `search` or else for components.
+
+    A level may have all arcs between normal vertices. Ranks take turns, or prepare themselves `together`.
+    """
+    n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
+    arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
+    if search and graph.striped:
+        # Every rank has a bitmask of all vertices; a queue of a level, and its bins.
+        return (
+            *buffers.stripe_on_cpu(n, p * (n // 64 + p), tree=True),
+            *buffers.stripe_queue(arcs, vertex, tree=True),
+            *buffers.bins(arcs),
+        )
+    delegates = p * int(DELEGATE_SHARE * n)
+    if search:
+        # Ends of arcs, and those that are left when each counts once.
+        return *buffers.search_on_cpu(n, delegates), *buffers.bins(arcs), *buffers.bins(arcs)
+    return (
+        *buffers.components_on_cpu(n, delegates, arcs),
+        *buffers.sorting_on_cpu(arcs if together else arcs // p, vertex),
+        *buffers.round_on_cpu(n, delegates, arcs, vertex, directed=graph.directed),
+    )
+
+
 def rank_device_bytes(graph: Extent, ranks: int, **ways: bool) -> int:
     """State what each of `ranks` GPUs takes of a partition; `ways` are those of `searching_rank`."""
     ranks = max(1, ranks)
@@ -138,13 +130,15 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     brought = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
     decoded = decoded_bytes(graph)
     compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
-    searching = RANK_BYTES * graph.vertices + _carried(graph, bfs)
-    working = max(searching, group_size and (decoded + searching) // ranks + brought)
+    counting = table("host", offsets=("i8", graph.vertices), lengths=("u4", (3, graph.vertices)))
+    searching = total(ranks_on_cpu(graph, search=bfs, together=False), "host")
+    own = decoded + total(ranks_on_cpu(graph, search=bfs, together=True), "host")
+    working = max(searching, group_size and own // ranks + brought)
     # Labels of a search on the host, and what maps them back.
     after = 2 * labels
     after += (8 + 2 * width_of(graph.vertices)) * graph.vertices + labels if is_renumbered(graph) else 0
-    host = compiled + decoded + OFFSETS_BYTES * graph.vertices + after + working
-    each = group_size and compiled + (decoded + searching + brought) // ranks
+    host = compiled + decoded + total(counting, "host") + after + working
+    each = group_size and compiled + (own + brought) // ranks
     on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
     need = Need(host, 0, (), gang=group_size, each_host_bytes=each)
     if not on_gpus:
@@ -182,45 +176,41 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
     return replace(need, host_bytes=host, device_bytes=plan.device_bytes)
 
 
-def _carried(graph: Extent, bfs: bool) -> int:
-    """Count what arcs between normal vertices carry."""
-    arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
-    if bfs:
-        return (STRIPED_BYTES_PER_ARC if graph.striped else NORMAL_SEARCH_BYTES) * arcs
-    return (NORMAL_LABEL_BYTES + (LOOK_UP_BYTES_PER_ARC if graph.directed else 0)) * arcs
-
-
 def distributed_need(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Need:
     """State what all ranks take on the host, and each on its GPU: to make the graph, or to search it."""
     from gravel.stages import distribute
 
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
-    width = width_of(n)
-    components = parameters.algorithm == "components"
-    rows = width * m + 12 * n + int(8 * DELEGATE_SHARE * n) * p
+    components, vertex = parameters.algorithm == "components", vertex_type(n)
     normal = m if graph.normal_arcs is None else graph.normal_arcs
     labels = label_bytes(parameters, n) * n
     # All labels of components come in one call.
     back = 2 * labels if components else min(2 * LABEL_BYTES, 2 * labels * search_count(parameters))
     back += labels
-    delegates = int(DELEGATE_SHARE * n)
-    # Levels of all vertices, or labels and then a forest, on every rank that checks.
-    known = width if components else LEVEL_BYTES
-    making, device = distribute.host_bytes(n, m, p), 0
     compiled = distribute.COMPILED
     if machine.backend == "cuda" and parameters.backend != "cpu":
+        own = -(-n // p)
+        rank = buffers.subgraphs(own, int(DELEGATE_SHARE * n), m // p, vertex)
         if components:
-            device = (rows + (OFFSET_BYTES + 4 * width) * n) // p + total(joining_rank(n, 0, p)) + known * n
+            # Offsets of nn and nd are widened, labels are there in several rounds.
+            widened = table(widened=("i8", (2, own)), rounds=(vertex, (4, own)))
+            rank += *widened, *joining_rank(n, 0, p), *known(n, vertex, "device")
         else:
             arrivals = parameters.transport == "nccl"
-            device = rows // p + total(searching_rank(n, normal, p, arrivals=arrivals)) + known * n
-        device = max(device, distribute.device_bytes(n, m, p))
-        making = searching = 0
-    elif components:
-        searching = rows + LABEL_BYTES_PER_VERTEX * n + LABEL_BYTES_PER_ARC * normal
-        searching += p * (LABEL_BYTES_PER_VERTEX * delegates + (known + 2) * n)
+            rank += *searching_rank(n, normal, p, arrivals=arrivals), *known(n, "i4", "device")
+        device = max(total(rank), distribute.device_bytes(n, m, p))
+        need = Need(compiled + back, device, ())
     else:
-        searching = rows + 40 * n + SEARCH_BYTES_PER_ARC * normal
-        searching += p * (known + 2) * n
-    host = compiled + max(making, searching) + back
-    return Need(host, device, (), gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
+        checking = known(p * n, vertex if components else "i4", "host")
+        size = replace(graph, normal_arcs=normal)
+        own_rows = buffers.subgraphs(n, p * int(DELEGATE_SHARE * n), m, vertex, "host")
+        searching = total(
+            (*own_rows, *ranks_on_cpu(size, search=not components, together=True), *checking), "host"
+        )
+        need = Need(compiled + max(distribute.host_bytes(n, m, p), searching) + back, 0, ())
+    return replace(need, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
+
+
+def known(vertices: int, dtype: str, place: str) -> Table:
+    """Return the table of a rank that checks: labels of all vertices, and those of a rank as they come."""
+    return table(place, known=(dtype, vertices), coming=("u2", vertices * (place == "host")))

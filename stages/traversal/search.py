@@ -238,7 +238,7 @@ def open_graph(
         threads=min(machine.threads, parameters.threads or machine.threads),
     )
     set_threads(placed.threads)
-    weights = weights_of(stored) if parameters.algorithm == "sssp" else None
+    weights = weights_of(stored) if parameters.algorithm == "shortest_paths" else None
     # The ranks of a partition place its rows.
     split = isinstance(stored, Partition) or getattr(stored, "subgraphs", None) is not None
     placing = None if split else plan_for(parameters, stored, placed)

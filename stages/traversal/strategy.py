@@ -54,7 +54,7 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
     if encoded is not None:
         yield Refusal("direction", *encoded)
         return
-    if parameters.algorithm == "sssp":
+    if parameters.algorithm == "shortest_paths":
         refusal = without_weights(kind)
         if refusal is not None:
             yield Refusal("algorithm", *refusal)
@@ -111,7 +111,7 @@ def refuse(parameters: TraverseParameters, stored: Any) -> None:
 
 def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
-    return _kept_by_none(kind, "weights, which algorithm sssp needs")
+    return _kept_by_none(kind, "weights, which algorithm shortest_paths needs")
 
 
 def without_whole_rows(kind: str) -> tuple[str, str] | None:
@@ -148,13 +148,21 @@ def backend_of_search(parameters: TraverseParameters, machine: Machine) -> str:
 
 def cannot_run(parameters: TraverseParameters, backend: str) -> CannotRun | None:
     """Say why a traversal cannot run on `cpu` or `cuda`; None if it can. No strategy stands for another."""
-    if parameters.backend == "cuda" and backend == "cpu":
-        return CannotRun(
-            f"{NEEDS_GPU}: backend cuda is asked for, and this run is on the CPU",
-            "run it with --backend cuda on a machine that has a GPU, or leave `backend` out",
-        )
+    refused = without_gpu(parameters.backend, backend)
+    if refused is not None:
+        return refused
     on_cpu = "cpu" in (parameters.backend, backend)
     return without_cpu_code(parameters.algorithm, parameters.strategy) if on_cpu else None
+
+
+def without_gpu(asked: str, backend: str) -> CannotRun | None:
+    """Say that a GPU is asked for in a run on the CPU; None if it is not."""
+    if asked != "cuda" or backend != "cpu":
+        return None
+    return CannotRun(
+        f"{NEEDS_GPU}: backend cuda is asked for, and this run is on the CPU",
+        "run it with --backend cuda on a machine that has a GPU, or leave `backend` out",
+    )
 
 
 def without_cpu_code(algorithm: str, name: str) -> CannotRun | None:
@@ -329,7 +337,7 @@ def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]
         for backend in ("cpu", "cuda"):
             for constant, kind in constants(each, backend).items():
                 found.setdefault(constant, {}).setdefault(name, []).append(kind)
-    if strategy == "auto" and algorithm != "sssp":
+    if strategy == "auto" and algorithm != "shortest_paths":
         for constant, kind in _options_of_ranks():
             if algorithm == "components" and constant != BARRIER_SECONDS:
                 continue

@@ -31,7 +31,7 @@ def verified_searches(
         count_passed(checks, records, on=on)
         context.progress(search + 1, total, "searches")
     with_tree = kept or traversal.predecessor is not None
-    if traversal.algorithm == "sssp":
+    if traversal.algorithm == "shortest_paths":
         from gravel.kernels.verify.sssp import skipped_sssp_checks
 
         skipped = skipped_sssp_checks(predecessor=with_tree)

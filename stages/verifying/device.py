@@ -53,7 +53,7 @@ def checked_of(graph: Graph, traversal: Traversal) -> Checked:
     searches = 0 if traversal.algorithm in OF_ALL_VERTICES else len(_sources(traversal))
     labels = (traversal.component,) if not searches else (traversal.distance, traversal.predecessor)
     each = sum(array.dtype.itemsize for array in labels if array is not None)
-    weighted = traversal.algorithm == "sssp"
+    weighted = traversal.algorithm == "shortest_paths"
     strong = traversal.algorithm == "strong_components"
     return Checked(n, graph.arc_count, searches, each, graph.symmetric, weighted, strong)
 
@@ -77,7 +77,7 @@ def _planned(graph: Graph, traversal: Traversal, room: int) -> Batch | None:
         plan = plan_components if traversal.algorithm == "components" else plan_strong_components
         return plan(size, traversal.component.dtype.itemsize, room)
     labels = label_size(len(_sources(traversal)), traversal.distance, traversal.predecessor)
-    if traversal.algorithm == "sssp":
+    if traversal.algorithm == "shortest_paths":
         return plan_paths(size, labels, room)
     return plan_searches(size, labels, graph.symmetric, room)
 
@@ -105,7 +105,7 @@ def _verify(context: Context, graph: Graph, traversal: Traversal, batch: Batch) 
         checks, whole = check_parts(*arrays, traversal.component, resources, symmetric=halved)
         return verified_components(checks, ON, whole)
     sources = _sources(traversal)
-    if traversal.algorithm == "sssp":
+    if traversal.algorithm == "shortest_paths":
         from gravel.kernels.verify.cuda.sssp import check_paths
 
         context.log(f"verifying {len(sources)} searches by weights on the GPU, one at a time{parts}")

@@ -28,7 +28,7 @@ def verify_on_host(context: Context, graph: Graph, traversal: Traversal) -> Veri
         return _verify_components(graph, traversal)
     if traversal.algorithm == "strong_components":
         return _verify_strong_components(graph, traversal)
-    if traversal.algorithm == "sssp":
+    if traversal.algorithm == "shortest_paths":
         return verified_searches(context, traversal, checked_paths(graph, traversal), ON)
     return verified_searches(context, traversal, _checked_searches(graph, traversal), ON)
 

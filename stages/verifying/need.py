@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gravel.kernels.buffers import Buffer, Table, exact, vertex_type
+from gravel.kernels.buffers import Buffer, Table, exact, table, total, vertex_type
 from gravel.kernels.verify.cuda.memory import (
     MAX_THREADS,
     MAX_VERTICES,
@@ -123,21 +123,20 @@ def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machin
 def _ranks_need(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -> Need:
     """State what ranks take that check labels; nothing where they have checked them before."""
     from gravel.stages import distribute
-    from gravel.stages.traversal.buffers import width_of
-    from gravel.stages.traversal.rank_memory import LEVEL_BYTES
+    from gravel.stages.traversal.rank_memory import known
 
     if traversal.bytes == 0:
         return Need(distribute.COMPILED, 0, outputs)
     n, m, p = graph.vertices, graph.arcs, max(1, graph.ranks)
     if traversal.searches == 0:
         # Every rank reads all labels, some at a time, and keeps its own with what it compares them to.
-        width = width_of(n)
-        checking = p * (width + 2) * n + 6 * width * n
+        vertex = vertex_type(n)
+        checking = (*known(p * n, vertex, "host"), *table("host", read=(vertex, (6, n))))
     else:
-        labels = 3 * (traversal.bytes // traversal.searches)
-        checking = p * (LEVEL_BYTES + 2) * n + labels
+        labels = traversal.bytes // traversal.searches
+        checking = (*known(p * n, "i4", "host"), *table("host", read=("u1", (3, labels))))
     compiled = distribute.COMPILED
-    host = compiled + distribute.host_bytes(n, m, p) + checking
+    host = compiled + distribute.host_bytes(n, m, p) + total(checking, "host")
     return Need(host, 0, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 

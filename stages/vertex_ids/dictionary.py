@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy
@@ -99,21 +99,20 @@ class Dictionary:
 
     def nearest(self, value: Any, count: int = 3) -> list[Any]:
         """Return the ids that look most like one that is none: the most alike of its sorted neighbours."""
-        if self._ticks is not None:
-            return self._nearest_moment(value)
-        scalar = self._scalar(value)
-        if scalar is None:
+        found = self._place(value)
+        if found is None or not len(self.values):
             return []
-        place = self._place(scalar)
-        around = self.values[max(0, place - AROUND) : place + AROUND].to_pylist()
-        if not around or not isinstance(around[0], str):
-            return list(around[max(0, min(place, AROUND) - 1) :][:1])
+        place, ticks = found[0], self._ticks
+        low, high = max(0, place - AROUND), min(len(self.values), place + AROUND)
+        beside = [each for each in (place - 1, place) if low <= each < high]
+        if ticks is not None:
+            known = moments.ticks(value, self.values.type)
+            return [self.values[min(beside, key=lambda at: abs(int(ticks[at]) - known[0]))].as_py()]  # type: ignore[index]
+        around = self.values[low:high].to_pylist()
+        if not isinstance(around[0], str):
+            return [around[beside[0] - low]]
         alike = difflib.get_close_matches(str(value), around, count, 0.6)
-        if alike:
-            return alike
-        at = min(place, AROUND)
-        beside = around[max(0, at - 1) : at + 1]
-        return [max(beside, key=lambda near: _shared(near, str(value)))]
+        return alike or [max((around[at - low] for at in beside), key=lambda near: _shared(near, str(value)))]
 
     def take(self, vertices: Any) -> pyarrow.Array:
         """Return the ids of vertices; null for negative ones, as a predecessor that is none."""
@@ -123,43 +122,30 @@ class Dictionary:
         return self.values.take(pyarrow.array(indices, mask=indices < 0))
 
     def _vertex(self, value: Any) -> int:
-        if self._ticks is not None:
-            found = moments.ticks(value, self.values.type)
-            if found is not None and found[1]:
-                place = bisect.bisect_left(self._ticks, found[0])
-                if place < len(self.values) and self._ticks[place] == found[0]:
-                    return place
+        found = self._place(value)
+        if found is None or not found[1]:
             raise UnknownId(value, self.nearest(value))
-        scalar = self._scalar(value)
-        place = len(self.values) if scalar is None else self._place(scalar)
-        if place < len(self.values) and self.values[place].as_py() == scalar:
-            return place
-        raise UnknownId(value, self.nearest(value))
+        return found[0]
 
     @cached_property
     def _ticks(self) -> NDArray[Any] | None:
         """Moments as whole numbers, which are compared exactly; None for other ids."""
         return None if moments.kind_of(self.values.type) is None else moments.stored(self.values)
 
-    def _nearest_moment(self, value: Any) -> list[Any]:
-        found, known = moments.ticks(value, self.values.type), self._ticks
-        if found is None or known is None:
-            return []
-        place = bisect.bisect_left(known, found[0])
-        beside = [each for each in (place - 1, place) if 0 <= each < len(known)]
-        apart = {each: abs(int(known[each]) - found[0]) for each in beside}
-        return [self.values[min(apart, key=apart.__getitem__)].as_py()] if apart else []
-
-    def _place(self, scalar: Any) -> int:
+    def _place(self, value: Any) -> tuple[int, bool] | None:
+        """Return where a value is or would be, and whether it is there; None where it cannot be an id."""
+        if self._ticks is not None:
+            found = moments.ticks(value, self.values.type)
+            if found is None:
+                return None
+            place = bisect.bisect_left(self._ticks, found[0])
+            return place, found[1] and place < len(self.values) and bool(self._ticks[place] == found[0])
+        scalar = self._scalar(value)
+        if scalar is None:
+            return None
         # Of texts, the order of Python's str is that of code points, as that of the values.
-        low, high = 0, len(self.values)
-        while low < high:
-            middle = (low + high) // 2
-            if self.values[middle].as_py() < scalar:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        place = bisect.bisect_left(range(len(self.values)), scalar, key=lambda at: self.values[at].as_py())
+        return place, place < len(self.values) and bool(self.values[place].as_py() == scalar)
 
     def _scalar(self, value: Any) -> Any:
         """Return a value as the values' type has it in Python; None where it cannot be one."""
@@ -201,7 +187,7 @@ def encode(
     for number, column in enumerate(chunked):
         _check(column, number)
     as_texts = _texts_of(kind)
-    run = _Threads(threads or os.cpu_count() or 1)
+    run = partial(_on_threads, threads or os.cpu_count() or 1)
     if as_texts is None:
         return _encode_values(chunked, kind, run)
     known = TextSet()
@@ -211,15 +197,10 @@ def encode(
     return Dictionary(values_of(texts, kind)), encoded
 
 
-class _Threads:
-    """Applies a function on threads; Arrow, NumPy and our kernels let go of Python meanwhile."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-
-    def __call__(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        with ThreadPoolExecutor(self._threads, thread_name_prefix="gravel-ids") as pool:
-            return list(pool.map(function, items))
+def _on_threads(threads: int, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    """Apply a function; Arrow, NumPy and our kernels let go of Python meanwhile."""
+    with ThreadPoolExecutor(threads, thread_name_prefix="gravel-ids") as pool:
+        return list(pool.map(function, items))
 
 
 def _chunked(column: Any, number: int) -> pyarrow.ChunkedArray:
@@ -276,7 +257,7 @@ def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
 
 def _texts_of(kind: Any) -> Callable[[Any], Texts] | None:
     if pyarrow.types.is_large_string(kind) or pyarrow.types.is_large_binary(kind):
-        return texts_of
+        return Texts.of
     fixed = kind.storage_type if isinstance(kind, pyarrow.UuidType) else kind
     if pyarrow.types.is_fixed_size_binary(fixed) and fixed.byte_width:
         return lambda part: _fixed_texts(_storage(part), fixed.byte_width)
@@ -287,15 +268,6 @@ def texts_in(column: pyarrow.ChunkedArray) -> list[Texts] | None:
     """Return the texts of a column's chunks, without nulls and not copied; None where values are no texts."""
     as_texts = _texts_of(column.type)
     return None if as_texts is None else [as_texts(chunk) for chunk in column.chunks if len(chunk)]
-
-
-def texts_of(part: pyarrow.LargeStringArray | pyarrow.LargeBinaryArray) -> Texts:
-    """Return the texts of an array without nulls, without copying them."""
-    _, ends, data = part.buffers()
-    if not len(part):
-        return Texts(numpy.empty(0, numpy.uint8), numpy.zeros(1, numpy.int64))
-    offsets = numpy.frombuffer(ends, numpy.int64)[part.offset : part.offset + len(part) + 1]
-    return Texts(numpy.frombuffer(data, numpy.uint8) if data else numpy.empty(0, numpy.uint8), offsets)
 
 
 def _fixed_texts(part: Any, width: int) -> Texts:
@@ -316,7 +288,7 @@ def values_of(texts: Texts, kind: Any) -> pyarrow.Array:
 
 
 def _encode_values(
-    columns: list[pyarrow.ChunkedArray], kind: Any, run: _Threads
+    columns: list[pyarrow.ChunkedArray], kind: Any, run: Callable[..., list[Any]]
 ) -> tuple[Dictionary, list[NDArray[Any]]]:
     """Number values that compare as numbers do."""
     parts = [_parts(column) for column in columns]

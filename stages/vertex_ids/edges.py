@@ -1,8 +1,9 @@
-"""Edge lists by index, and tables of ids, made of edges by file id in bounded memory of the host."""
+"""Edges by file id, spooled in bounded memory of the host, and edge lists and tables of ids made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -11,13 +12,114 @@ from numpy.typing import NDArray
 from gravel.kernels.arrays import index_dtype
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.readers import Chunk, Digested, TextChunk
+from gravel.stages.scratch_file import ScratchFile
+from gravel.stages.threads import in_order
 from gravel.stages.vertex_ids.ids import IdSet
-from gravel.stages.vertex_ids.ranks import NARROW, Spool, ranked, side_by_side
 from gravel.stages.vertex_ids.text_runs import TextRuns
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
     from gravel.stages.readers import Chunk, Header, Reading
+
+NARROW = 1 << 32
+"""Chunks whose ids all lie below this can be kept in 32 bits."""
+
+
+class Spool:
+    """A sequence of chunks that grows at the end and is read from the start, more than once if need be."""
+
+    def __init__(self, folder: Path, memory: int, *, weighted: bool) -> None:
+        self._free = memory
+        self._weighted = weighted
+        self._in_memory: list[Chunk] = []
+        self._stored: list[tuple[int, int, numpy.dtype[Any]]] = []  # place, edges, type of ids
+        self._file = ScratchFile(folder)
+        self.edges = 0
+
+    def append(self, chunk: Chunk, *, narrow: bool = False) -> None:
+        """Keep a chunk, whose arrays stay as they are; `narrow` promises numbers from 0 to below `NARROW`."""
+        if not len(chunk.source):
+            return
+        dtype = numpy.dtype(numpy.uint32 if narrow else numpy.int64)
+        size = len(chunk.source) * (2 * dtype.itemsize + (8 if self._weighted else 0))
+        source, target = chunk.source.astype(dtype, copy=False), chunk.target.astype(dtype, copy=False)
+        self.edges += len(source)
+        if not self._stored and size <= self._free:
+            self._free -= size
+            self._in_memory.append(Chunk(source, target, chunk.weight))
+            return
+        places = [self._file.append(each) for each in (source, target, chunk.weight) if each is not None]
+        self._stored.append((places[0], len(source), dtype))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Yield the chunks, with ids of uint32 or int64."""
+        yield from self._in_memory
+        for place, edges, dtype in self._stored:
+            source, target = (
+                self._file.read(place + end * edges * dtype.itemsize, edges, dtype) for end in range(2)
+            )
+            behind = place + 2 * edges * dtype.itemsize
+            weight = self._file.read(behind, edges, numpy.float64) if self._weighted else None
+            yield Chunk(source, target, weight)
+
+    def close(self) -> None:
+        """Give up memory and disk."""
+        self._in_memory.clear()
+        self._stored.clear()
+        self._file.close()
+
+
+def ranked(
+    spool: Spool, ids: IdSet, folder: Path, memory: int, *, weighted: bool, dtype: Any, threads: int
+) -> Iterator[Chunk]:
+    """Yield the spooled edges with ranks of type `dtype` for ids, found by several threads.
+
+    The spool is used up; `memory` bounds its successors.
+    """
+    if ids.consecutive or ids.fits:
+
+        def of(chunk: Chunk) -> Chunk:
+            return Chunk(ids.ranks(chunk.source, dtype), ids.ranks(chunk.target, dtype), chunk.weight)
+
+        yield from in_order(of, spool, threads)
+        spool.close()
+        return
+    # A rank r that is found is kept as -1 - r among the ids, which are never negative.
+    current = _next(spool, None, ids, folder, memory, weighted)
+    for first, table in ids.sparse_blocks():
+        current = _next(current, (first, table), ids, folder, memory, weighted)
+    for chunk in current:
+        yield Chunk(-1 - chunk.source, -1 - chunk.target, chunk.weight)
+    current.close()
+
+
+def _next(
+    spool: Spool,
+    stretch: tuple[int, NDArray[numpy.int64]] | None,
+    ids: IdSet,
+    folder: Path,
+    memory: int,
+    weighted: bool,
+) -> Spool:
+    following = Spool(folder, memory // 2, weighted=weighted)
+    for chunk in spool:
+        following.append(
+            Chunk(_found(chunk.source, stretch, ids), _found(chunk.target, stretch, ids), chunk.weight)
+        )
+    spool.close()
+    return following
+
+
+def _found(
+    values: NDArray[Any], stretch: tuple[int, NDArray[numpy.int64]] | None, ids: IdSet
+) -> NDArray[numpy.int64]:
+    values = values.astype(numpy.int64, copy=False)
+    ranks = -1 - values
+    if stretch is None:
+        ids.covered_ranks(values, ranks)
+    else:
+        ids.sparse_ranks(stretch[1], stretch[0], values, ranks)
+    return -1 - ranks
 
 
 def numbered(
@@ -157,7 +259,7 @@ def numbered_texts(
             return Chunk(source, target, chunk.weight)
 
         pairs = ((chunk, runs.ranks(which)) for chunk, which in zip(spool, sets, strict=True))
-        edges = side_by_side(of, pairs, context.machine.threads)
+        edges = in_order(of, pairs, context.machine.threads)
         return written(context, header, edges, ids.vertex_count, rows=spool.edges), ids
     finally:
         runs.close()

@@ -12,24 +12,119 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy
-import pyarrow
 
-from gravel.kernels.arrays import backend_of, index_dtype
+from gravel.kernels.arrays import backend_of, index_dtype, on_host
+from gravel.kernels.buffers import exact
 from gravel.kernels.cuda.room import is_out_of_memory
-from gravel.kernels.ids.cuda import BITS, Bitmap, Table, bitmap_bytes, shifted
-from gravel.kernels.ids.text_cuda import MAX_ROWS, TextTable, device_bytes
+from gravel.kernels.ids.buffers import bitmap, from_anywhere
+from gravel.kernels.ids.cuda import BITS, Bitmap, Table, shifted
 from gravel.stages.artifacts import EdgeList, VertexIds
-from gravel.stages.ingest_memory import TABLE_BYTES_PER_EDGE
 from gravel.stages.readers import Chunk
-from gravel.stages.texts import Texts, ascending
-from gravel.stages.vertex_ids.device_output import DeviceOutput
-from gravel.stages.vertex_ids.dictionary import Dictionary, texts_in, values_of
 
 if TYPE_CHECKING:
+    from gravel.kernels.text.upload_cuda import TextBuffers
     from gravel.stages.context import Context
-    from gravel.stages.parsing.device import DeviceText
-    from gravel.stages.readers import Header
-    from gravel.stages.vertex_ids.ranks import Spool
+    from gravel.stages.readers import DeviceText, Header
+    from gravel.stages.vertex_ids.edges import Spool
+
+
+class _Column:
+    """An array that grows: in parts on the device, or in a sink of the host."""
+
+    def __init__(
+        self, context: Context, text: TextBuffers, dtype: Any, rows: int | None, *, kept: bool
+    ) -> None:
+        self._context, self._text, self._dtype, self._rows = context, text, dtype, rows
+        self._parts: list[Any] = []
+        self._sink = None if kept else context.sink(dtype, rows=rows)
+
+    def append(self, array: Any) -> None:
+        if self._sink is None:
+            self._parts.append(array)
+        elif backend_of(array) == "cpu":
+            self._sink.append(array)
+        else:
+            for part in self._text.download(array):
+                self._sink.append(part)
+
+    def to_host(self) -> None:
+        if self._sink is None:
+            self._sink = self._context.sink(self._dtype, rows=self._rows)
+            parts, self._parts = self._parts[::-1], []
+            while parts:
+                self.append(parts.pop())
+
+    def join(self) -> None:
+        import cupy
+
+        if self._sink is None and len(self._parts) != 1:
+            empty = cupy.empty(0, self._dtype)
+            self._parts = [cupy.concatenate(self._parts) if self._parts else empty]
+
+    def close(self) -> Any:
+        return self._parts[0] if self._sink is None else self._sink.close()
+
+
+class _Output:
+    """An edge list that grows by arrays of the device, with vertices of type `dtype`.
+
+    `rows` is the number of edges where that is known. The arrays stay on the device if the context keeps such
+    results and `room` bytes hold them, and one of them once more while its parts are joined.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        header: Header,
+        text: TextBuffers,
+        dtype: Any,
+        *,
+        room: int,
+        rows: int | None = None,
+    ) -> None:
+        self._context, self._header, self._room = context, header, room
+        self._bytes = 0
+        self._kept = context.keeps_device_arrays
+        types = [dtype, dtype, *([numpy.dtype(numpy.float64)] if header.weighted else [])]
+        self._columns = [_Column(context, text, each, rows, kept=self._kept) for each in types]
+        self._widest = max(each.itemsize for each in types) / sum(each.itemsize for each in types)
+
+    def append(self, source: Any, target: Any, weight: Any | None) -> None:
+        """Add edges at the end, of the device or the host."""
+        arrays = [array for array in (source, target, weight) if array is not None]
+        self._bytes += sum(array.nbytes for array in arrays)
+        if backend_of(source) == "cpu" or self._bytes * (1 + self._widest) > self._room:
+            self.to_host()
+        for column, array in zip(self._columns, arrays, strict=True):
+            column.append(array)
+
+    def to_host(self) -> None:
+        """Move to the host what is there, and what is to come."""
+        if not self._kept:
+            return
+        self._kept = False
+        self._context.log("the edges go to the host: the GPU has no room for all of them")
+        for column in self._columns:
+            column.to_host()
+
+    def close(self, vertices: int) -> EdgeList:
+        """Return them all."""
+        try:
+            for column in self._columns:
+                column.join()
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            self.to_host()
+        arrays = [column.close() for column in self._columns]
+        return EdgeList(
+            source=arrays[0],
+            target=arrays[1],
+            weight=arrays[2] if len(arrays) > 2 else None,
+            vertex_count=vertices,
+            undirected=self._header.undirected,
+            ends_unordered=self._header.ends_unordered,
+        )
 
 
 def numbered_on_device(
@@ -38,7 +133,7 @@ def numbered_on_device(
     """Number the edges that a reader yields, within `memory` bytes of the host and `room` of the device."""
     if header.vertex_count is not None:
         dtype = index_dtype(header.vertex_count)
-        output = DeviceOutput(context, header, device.text, dtype, room=room)
+        output = _Output(context, header, device.text, dtype, room=room)
         device.make_room = output.to_host
         for chunk in chunks:
             output.append(*_shifted(chunk, header.first_id, dtype))
@@ -54,7 +149,7 @@ def numbered_on_device(
             return edges.numbered_on_host()
         return edges.numbered(occurring, device)
     finally:
-        device.make_room = _nothing
+        device.make_room = lambda: None
         edges.close()
 
 
@@ -70,10 +165,6 @@ def _shifted(chunk: Chunk, first: int, dtype: Any) -> tuple[Any, Any, Any | None
     return shifted(source, first, dtype), shifted(target, first, dtype), weight
 
 
-def _nothing() -> None:
-    pass
-
-
 def _on_device(chunk: Chunk) -> tuple[Any, Any, Any | None]:
     import cupy
 
@@ -84,10 +175,6 @@ def _on_device(chunk: Chunk) -> tuple[Any, Any, Any | None]:
         for ids in (chunk.source, chunk.target)
     )
     return *ends, cupy.asarray(chunk.weight) if chunk.weight is not None else None
-
-
-def _on_host(array: Any) -> Any:
-    return array.get() if array is not None and backend_of(array) == "cuda" else array
 
 
 class _Edges:
@@ -107,7 +194,9 @@ class _Edges:
         self._least, self._most = min(self._least, least), max(self._most, most)
         self._count += len(chunk.source)
         size = sum(array.nbytes for array in chunk[:3] if array is not None)
-        if self._spool is None and self._bytes + size > max(self._room // 2, self._room - bitmap_bytes(BITS)):
+        if self._spool is None and self._bytes + size > max(
+            self._room // 2, self._room - exact(bitmap(BITS))
+        ):
             self.set_aside()
         if self._spool is not None:
             self._spool_away(*chunk[:3])
@@ -124,7 +213,7 @@ class _Edges:
 
     def set_aside(self) -> None:
         """Move all edges to the host, and those to come."""
-        from gravel.stages.vertex_ids.ranks import Spool
+        from gravel.stages.vertex_ids.edges import Spool
 
         if self._spool is not None:
             return
@@ -139,7 +228,7 @@ class _Edges:
     def _spool_away(self, source: Any, target: Any, weight: Any | None) -> None:
         assert self._spool is not None
         narrow = source.dtype == numpy.uint32
-        self._spool.append(Chunk(_on_host(source), _on_host(target), _on_host(weight)), narrow=narrow)
+        self._spool.append(Chunk(on_host(source), on_host(target), on_host(weight)), narrow=narrow)
 
     def _pieces(self, *, last: bool) -> Iterator[tuple[Any, Any, Any | None]]:
         """Yield all edges as arrays of the device; those that are there are let go if it is the last time."""
@@ -158,9 +247,9 @@ class _Edges:
             return None
         left = self._room - self._bytes
         try:
-            if span <= BITS and bitmap_bytes(span) <= left:
+            if span <= BITS and exact(bitmap(span)) <= left:
                 return self._added(Bitmap(self._least, self._most))
-            if self._spool is None and TABLE_BYTES_PER_EDGE * self._count <= left:
+            if self._spool is None and exact(from_anywhere(self._count)) <= left:
                 return self._added(Table())
         except Exception as error:
             if not is_out_of_memory(error):
@@ -185,7 +274,7 @@ class _Edges:
         consecutive = self._most - first + 1 == count
         # What was set aside on the host had no room on the device, and has none now.
         room = self._room if self._spool is None else 0
-        output = DeviceOutput(self._context, self._header, device.text, dtype, room=room, rows=self._count)
+        output = _Output(self._context, self._header, device.text, dtype, room=room, rows=self._count)
         for source, target, weight in self._pieces(last=True):
             if consecutive:
                 source, target = shifted(source, first, dtype), shifted(target, first, dtype)
@@ -226,36 +315,3 @@ class _Edges:
 def _bounds(chunk: Chunk) -> tuple[int, int]:
     ends = chunk.source, chunk.target
     return min(int(ids.min()) for ids in ends), max(int(ids.max()) for ids in ends)
-
-
-def encode_on_device(
-    columns: list[pyarrow.ChunkedArray], device_memory: int
-) -> tuple[Dictionary, list[Any]] | None:
-    """Number the ids of columns of one type without nulls, and return each column as vertices on the device.
-
-    Returns None for ids that are no texts, and for those that the device has no room for.
-    """
-    kind = columns[0].type
-    parts = [texts_in(column) for column in columns]
-    if any(part is None for part in parts):
-        return None
-    texts: list[Texts] = [text for part in parts if part is not None for text in part]
-    rows = sum(text.size for text in texts)
-    size = sum(int(text.offsets[-1] - text.offsets[0]) for text in texts)
-    if not 0 < rows <= MAX_ROWS or device_bytes(rows, size) > device_memory:
-        return None
-    try:
-        table = TextTable(texts)
-        different = Texts(table.text, table.offsets)
-        order = ascending(different)
-        ranks = numpy.empty(len(order), numpy.uint32)
-        ranks[order] = numpy.arange(len(order), dtype=numpy.uint32)
-        vertices, first = [], 0
-        for column in columns:
-            vertices.append(table.vertices(ranks, first, first + len(column)))
-            first += len(column)
-    except Exception as error:
-        if is_out_of_memory(error):
-            return None
-        raise
-    return Dictionary(values_of(different.taken(order), kind)), vertices

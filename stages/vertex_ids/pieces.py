@@ -16,8 +16,8 @@ from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.context import MemorySink
 from gravel.stages.readers import Chunk, Header, TextChunk
 from gravel.stages.texts import Texts
-from gravel.stages.vertex_ids.edges import numbered, numbered_texts, written
-from gravel.stages.vertex_ids.ranks import NARROW, side_by_side
+from gravel.stages.threads import in_order
+from gravel.stages.vertex_ids.edges import NARROW, numbered, numbered_texts, written
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
@@ -93,7 +93,7 @@ def merged(context: Context, pieces: Sequence[EdgePiece], memory: int) -> tuple[
             context.progress(done, count, "edges merged")
 
     header = Header(weighted=any(piece.weight is not None for piece in pieces))
-    chunks = side_by_side(_with_ranks, parts(), threads)
+    chunks = in_order(_with_ranks, parts(), threads)
     return written(context, header, chunks, vertices.vertex_count, rows=count), vertices
 
 

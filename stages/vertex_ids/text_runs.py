@@ -7,17 +7,17 @@ run learns the rank of each of its texts there.
 
 from __future__ import annotations
 
-import tempfile
 import threading
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.stages.streams.opening import explain
+from gravel.stages.scratch_file import ScratchFile
 from gravel.stages.texts import Texts, TextSet
 
 MAPS = 2
@@ -45,7 +45,7 @@ class TextRuns:
     def __init__(self, folder: Path, memory: int) -> None:
         self._limit = memory // 2
         self._lock = threading.Lock()
-        self._file = _File(folder)
+        self._file = ScratchFile(folder)
         self._current = _Set(0)
         self._closing: dict[int, _Set] = {}
         self._runs: dict[int, _Run] = {}
@@ -144,20 +144,13 @@ class TextRuns:
 
 def _count_upto(block: Texts, bound: bytes) -> int:
     """Count the texts of an ascending block that are not above a bound."""
-    low, high = 0, block.size
-    while low < high:
-        middle = (low + high) // 2
-        if block.item(middle) <= bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_right(range(block.size), bound, key=block.item)
 
 
 class _Run:
     """Ascending texts in a file, with the rank of each code among them, and later among all."""
 
-    def __init__(self, file: _File, texts: Texts, ranks: NDArray[Any]) -> None:
+    def __init__(self, file: ScratchFile, texts: Texts, ranks: NDArray[Any]) -> None:
         self._file = file
         self._count, self._codes = texts.size, len(ranks)
         self._text, self._ends = file.append(texts.text), file.append(texts.offsets[1:])
@@ -193,40 +186,3 @@ class _Run:
         # Codes that no text has lead anywhere.
         found: NDArray[Any] = mapped[numpy.clip(of_codes, 0, self._count - 1)]
         return found
-
-
-class _File:
-    """Arrays one after the other in a file that has no name."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._file: BinaryIO | None = None
-        self._end = 0
-
-    def append(self, array: NDArray[Any]) -> int:
-        """Write an array at the end, and return where it begins."""
-        begin = self._end
-        self.write(begin, array)
-        self._end += array.nbytes
-        return begin
-
-    def write(self, place: int, array: NDArray[Any]) -> None:
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
-            self._file.seek(place)
-            self._file.write(numpy.ascontiguousarray(array).view(numpy.uint8).data)
-        except OSError as error:
-            raise explain(error, str(self._folder)) from None
-
-    def read(self, place: int, count: int, dtype: Any) -> NDArray[Any]:
-        assert self._file is not None
-        found = numpy.empty(count, dtype)
-        self._file.seek(place)
-        if self._file.readinto(found.view(numpy.uint8).data) < found.nbytes:  # type: ignore[attr-defined]
-            raise OSError(f"a file in {self._folder} lost its end")
-        return found
-
-    def close(self) -> None:
-        if self._file is not None:
-            self._file.close()

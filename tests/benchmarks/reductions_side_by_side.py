@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Endpoint, Program, run_in_lock_step
-from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
 from gravel.kernels.partition.cuda.devices import make_peers
+from gravel.kernels.partition.cuda.launching import DeviceBarrier
 from gravel.kernels.partition.cuda.staging import Staging
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.partition.options import BARRIER_SECONDS, given_up

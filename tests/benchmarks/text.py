@@ -90,7 +90,7 @@ def read(path: Path, machine: Machine, context: type[PlainContext] = PlainContex
 def read_pieces(path: Path, threads: int, text: Any, *, copied: bool) -> int:
     """Read a file into the buffers, and copy these to the device or not; returns its bytes."""
     from gravel.stages.streams import LineStream, open_stream
-    from gravel.stages.streams.pieces import Pieces
+    from gravel.stages.streams.lines import Pieces
 
     size = 0
     with open_stream(str(path)) as stream, Pieces(LineStream(stream), text.buffers, threads) as pieces:
@@ -112,10 +112,9 @@ def read_pieces(path: Path, threads: int, text: Any, *, copied: bool) -> int:
 
 def parse_alone(path: Path, threads: int, text: Any) -> int:
     """Read, copy and parse, and let go of the edges; returns their number."""
-    from gravel.stages.parsing.device import DeviceText
     from gravel.stages.parsing.pairs import PairGrammar
     from gravel.stages.parsing.text import read_pairs
-    from gravel.stages.readers import Reading
+    from gravel.stages.readers import DeviceText, Reading
     from gravel.stages.streams import LineStream, open_stream
 
     with open_stream(str(path)) as stream:
@@ -254,7 +253,7 @@ def on_device(path: Path, chosen: argparse.Namespace, expected: Any, row: Callab
     import cupy
 
     from gravel.kernels.text.upload_cuda import TextBuffers
-    from gravel.stages.streams.pieces import buffer_bytes
+    from gravel.stages.streams.lines import buffer_bytes
 
     ingest_device.LEAST_TEXT = 0
     free = int(cupy.cuda.Device().mem_info[0] * 0.9)

@@ -110,6 +110,7 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
         monkeypatch.delenv(name)
     (tmp_path / ".gravel").mkdir()
     (tmp_path / "workflows").symlink_to(ROOT / "workflows")
+    (tmp_path / "tasks").symlink_to(ROOT / "docs" / "tasks")
     for block in blocks_of(page):
         where = f"{name_of(page)}:{block.line}"
         assert block.language in LANGUAGES, f"{where}: a block of {block.language or 'no language'}"

@@ -10,8 +10,8 @@ from gravel.pipeline.core.hardware import FAKE, Device
 from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.cluster_start import plan_kernels
 from gravel.pipeline.scheduler.machine import RunOptions, decide
-from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
-from gravel.stages.cupy_ahead import run as run_ahead
+from gravel.stages.kernel_names import OPERATIONS, PREFIX
+from gravel.stages.kernel_names import run as run_ahead
 from tests.emulation.whole_workflow import Asked, install, run
 from tests.pipeline.cli_case import HEAVY, python
 

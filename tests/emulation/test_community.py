@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import numpy
 import pytest
 
+from gravel.kernels.buffers import exact
 from gravel.kernels.csr import Rows
+from gravel.kernels.order.buffers import range_of_clusters
 from gravel.kernels.order.community import community
 from gravel.kernels.order.community import within as on_cpu_within
-from gravel.kernels.order.community_ranges_cuda import BYTES_PER_ROW, cut_ranges, range_bytes_per_arc
+from gravel.kernels.order.community_ranges_cuda import cut_ranges
 from gravel.kernels.order.community_tree import aggregate, contracted
 from tests.emulation import strict_cupy
 from tests.kernels.order.test_community import planted, with_hub
@@ -106,14 +108,13 @@ def test_ranges_fit_their_room_and_hold_every_member_once() -> None:
     sizes, lengths = random.integers(1, 9, 500), random.integers(0, 400, 500)
     lengths[77] = 100_000
     room = 200_000
-    cuts = list(cut_ranges(sizes, lengths, room, 4, 4))
+    cuts = list(cut_ranges(sizes, lengths, room, "u4", "u4"))
     assert [first for first, *_ in cuts] == [0, *(last for _, last, *_ in cuts[:-1])]
     assert cuts[-1][1] == 500
     for first, last, begin, end, long in cuts:
         assert end - begin == sizes[first:last].sum()
-        taken = (
-            lengths[first:last].sum() * range_bytes_per_arc(4, 4) + sizes[first:last].sum() * BYTES_PER_ROW
-        )
+        counts = int(lengths[first:last].sum()), int(sizes[first:last].sum())
+        taken = exact(range_of_clusters(*counts, "u4", "u4"))
         assert long == (taken > room)
         assert not long or (first, last) == (77, 78)
 

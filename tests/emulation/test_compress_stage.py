@@ -12,8 +12,7 @@ from gravel.kernels.arrays import backend_of
 from gravel.kernels.layouts import decode
 from gravel.stages.artifacts import Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
-from gravel.stages.compressing import memory, writing
-from gravel.stages.compressing import on_device as writing_on_device
+from gravel.stages.compressing import writing
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
@@ -50,8 +49,7 @@ def in_small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     def ranges(row_offsets: Any) -> Any:
         return row_ranges(row_offsets, rows=50, arcs=700)
 
-    for module in (writing_on_device, writing):
-        monkeypatch.setattr(module, "row_ranges", ranges)
+    monkeypatch.setattr(writing, "row_ranges", ranges)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -168,8 +166,8 @@ def test_no_more_is_taken_than_stated(
     codec: str, kind: Any, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_small_ranges(monkeypatch)
-    monkeypatch.setattr(memory, "ARCS_AT_ONCE", 700)
-    monkeypatch.setattr(memory, "ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(writing, "ARCS_AT_ONCE", 700)
+    monkeypatch.setattr(writing, "ROWS_AT_ONCE", 50)
     graph = graph_of(rmat(10))
     extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
     parameters = CompressParameters(codec=codec)

@@ -83,7 +83,7 @@ def emulate(monkeypatch: pytest.MonkeyPatch, cupy: Any) -> None:
     made = RankBuilder.__init__
     made_with = lambda self, *given: made(self, *given, block=64)  # noqa: E731
     monkeypatch.setattr("gravel.kernels.partition.distributor.cuda.RankBuilder.__init__", made_with)
-    monkeypatch.setattr("gravel.kernels.partition.distributor.source.ON_DEVICE", ())
+    monkeypatch.setattr("gravel.kernels.partition.distributor.program.ON_DEVICE", ())
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
     monkeypatch.setattr(wires, "HALF", 1 << 14)
     for module in (

@@ -8,8 +8,8 @@ import numpy
 import pytest
 
 from gravel.kernels.partition import partition
-from gravel.kernels.partition.distributor import EdgeSource
 from gravel.kernels.partition.distributor import cuda as on_gpu
+from gravel.kernels.partition.distributor.program import EdgeSource
 from tests.emulation import grid_kernels
 from tests.kernels.partition.test_distributor import SOURCES, assert_same, check_census, spread, whole_rows
 
@@ -23,7 +23,7 @@ def emulated(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "gravel.kernels.partition.distributor.rows_cuda.blocks_for", lambda items, block, most: 2
     )
-    monkeypatch.setattr("gravel.kernels.partition.distributor.source.ON_DEVICE", ())
+    monkeypatch.setattr("gravel.kernels.partition.distributor.program.ON_DEVICE", ())
 
 
 def made(sort_arcs: int) -> dict[str, Any]:

@@ -10,9 +10,8 @@ import pytest
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ranks import rank
-from gravel.stages.sections.findings import Findings
-from gravel.stages.sections.ranks.transports import host_column_sections
-from gravel.stages.sections.registry import make_sections
+from gravel.stages.sections.page import Findings, make_sections
+from gravel.stages.sections.ranks import host_column_sections
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE

@@ -79,7 +79,7 @@ def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) 
     def given_up(self: Any, source: int) -> Any:
         raise RuntimeError("the search was given up")
 
-    monkeypatch.setattr("gravel.kernels.striped.cuda.peer_stripe.PeerStripe.run", given_up)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.search.PeerStripe.run", given_up)
     with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), stripes("path_33", 2), backend="cuda")
     assert not rank.RESIDENT

@@ -9,12 +9,12 @@ import numpy
 import pyarrow
 import pytest
 
+from gravel.conversion.columns import encode_on_device
 from gravel.kernels.ids import text_cuda
 from gravel.kernels.ids.text import _hash as hash_on_cpu
 from gravel.kernels.ids.text_cuda import TextTable
 from gravel.stages.texts import Texts
 from gravel.stages.vertex_ids.dictionary import encode
-from gravel.stages.vertex_ids.on_device import encode_on_device
 from tests.emulation import strict_cupy
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
@@ -100,7 +100,7 @@ def test_what_the_host_has_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr("gravel.stages.vertex_ids.on_device.TextTable", refuse)
+    monkeypatch.setattr("gravel.kernels.ids.text_cuda.TextTable", refuse)
     assert encode_on_device([texts, texts], ROOM) is None
     monkeypatch.setattr(text_cuda, "MAX_ROWS", 2)
     with pytest.raises(ValueError, match="3 texts; 2 fit"):

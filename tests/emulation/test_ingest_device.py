@@ -14,7 +14,7 @@ from gravel.stages.artifacts import EdgeList
 from gravel.stages.context import PlainContext
 from gravel.stages.readers import all_readers
 from gravel.stages.stage import Machine
-from gravel.stages.streams.pieces import buffer_bytes
+from gravel.stages.streams.lines import buffer_bytes
 from tests.emulation import strict_cupy
 from tests.stages.ingest_files import PACK
 from tests.stages.text_case import FILES, NUMBERS, OTHERS, ROOM, compare, data_files, drawn
@@ -70,7 +70,7 @@ def test_other_lines(tmp_path: Path, name: str, piece: int) -> None:
 @pytest.mark.parametrize("name", [name for name in OTHERS if ".graph" in name])
 @pytest.mark.parametrize("longest", [3, 9])
 def test_rows_that_are_cut(tmp_path: Path, name: str, longest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.streams.pieces.LONGEST_LINE", longest)
+    monkeypatch.setattr("gravel.stages.streams.lines.LONGEST_LINE", longest)
     path = tmp_path / name
     text = OTHERS[name].replace("0.30000000000000004", "7.5")
     for size in (1, 5, 30):

@@ -125,7 +125,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("text.kinds", "OTHER BLANK NEWLINE DELIMITER COMMENT"),
     ],
     f"{PARTITION}/ranks.cu": [
-        ("MOST_DEVICES", "partition.cuda.device_barrier", "MOST_DEVICES"),
+        ("MOST_DEVICES", "partition.cuda.launching", "MOST_DEVICES"),
         *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
         *same("partition.buffers", "SMALLEST ANY PLANES COUNTS SIDES"),
         *same("partition.cuda.memory", "FIRST"),

@@ -11,7 +11,7 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.source import read_source
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
-from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+from gravel.kernels.partition.cuda.launching import DeviceBarrier
 from tests.directions import without_nn
 from tests.emulation import fake_cupy, kernel_library
 from tests.kernels.cuda_case import LONG_PATH, fast_csr, rmat

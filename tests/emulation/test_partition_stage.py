@@ -12,10 +12,10 @@ import pytest
 
 import gravel.stages.partition as stage
 from gravel.kernels.partition import chunks_cuda
+from gravel.kernels.partition.distributor import buffers
 from gravel.stages.artifacts import Ordering
 from gravel.stages.context import PlainContext
 from gravel.stages.partition import STAGE, PartitionParameters, partition
-from gravel.stages.partitioning import device_memory
 from gravel.stages.partitioning import on_device as on_device_module
 from gravel.stages.stage import Extent
 from tests.emulation import grid_kernels, strict_cupy
@@ -45,9 +45,8 @@ def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
     made = emulate(monkeypatch)
     monkeypatch.setattr(chunks_cuda, "BLOCK", grid_kernels.THREADS)
     # What is counted for large graphs would be all of a small one.
-    monkeypatch.setattr(device_memory, "LEAST_ARCS", 16)
-    monkeypatch.setattr(device_memory, "HISTOGRAMS", 0)
-    monkeypatch.setattr(device_memory, "TILE_ARCS", chunks_cuda.BLOCK * chunks_cuda.ROUNDS)
+    monkeypatch.setattr(on_device_module, "LEAST_ARCS", 16)
+    monkeypatch.setattr(buffers, "TILE_ARCS", chunks_cuda.BLOCK * chunks_cuda.ROUNDS)
     return made
 
 
@@ -62,9 +61,9 @@ def test_the_gpu_divides_as_the_cpu_does(asked: dict[str, Any], monkeypatch: pyt
         same_partition(divided(context, graph, **asked), expected)
         # Ranges of few arcs, on a device that the whole graph does not fit.
         with monkeypatch.context() as small:
-            small.setattr(device_memory, "RANGE_ARCS", 256)
+            small.setattr(on_device_module, "RANGE_ARCS", 256)
             small.setattr(on_device_module, "PIECE_ROWS", 64)
-            small.setattr(device_memory.DeviceSizes, "whole_bytes", lambda self: ROOM + 1)
+            small.setattr(on_device_module, "whole_bytes", lambda size: ROOM + 1)
             context = Keeping(machine("cuda"))
             same_partition(divided(context, graph, **asked), expected)
 
@@ -75,8 +74,8 @@ def test_arrays_wherever_they_are(place: Any, whole: bool, monkeypatch: pytest.M
     graph = graph_of(SKEWED, index=numpy.uint64)
     there = placed(graph, place)
     if not whole:
-        monkeypatch.setattr(device_memory, "RANGE_ARCS", 512)
-        monkeypatch.setattr(device_memory.DeviceSizes, "whole_bytes", lambda self: ROOM + 1)
+        monkeypatch.setattr(on_device_module, "RANGE_ARCS", 512)
+        monkeypatch.setattr(on_device_module, "whole_bytes", lambda size: ROOM + 1)
     for asked in ({"ranks": 2, "threshold": 5}, {"ranks": 2, "scheme": "striped"}):
         found = divided(PlainContext(machine("cuda")), there, **asked)
         same_partition(found, divided_on_cpu(graph, **asked))
@@ -138,7 +137,7 @@ def test_a_device_that_is_too_small_leaves_it_to_the_cpu() -> None:
     extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
     need = STAGE.estimate(parameters, {"input": (extent,)}, machine("cuda", 1000))
     assert need.device_bytes == 0
-    assert need.note == "on the CPU: partition needs 1 MiB of GPU memory, and 0 MiB are free"
+    assert need.note == "on the CPU: partition needs 3 MiB of GPU memory, and 0 MiB are free"
     assert need.host_bytes == STAGE.estimate(parameters, {"input": (extent,)}, machine("cpu")).host_bytes
 
 
@@ -146,8 +145,7 @@ def test_a_device_that_is_too_small_leaves_it_to_the_cpu() -> None:
 def test_no_more_is_taken_than_stated(
     asked: dict[str, Any], pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counts = 0 if "scheme" in asked else 3 * 8 * 65536
-    monkeypatch.setattr(device_memory, "HISTOGRAMS", counts)
+    counts = 0 if "scheme" in asked else 4 * 8 * 65536
     graph = graph_of(rmat(13))
     parameters = PartitionParameters(**asked)
     extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
@@ -167,7 +165,7 @@ def test_no_more_is_taken_than_stated(
 
 def test_tiles_are_stated_as_large_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    assert device_memory.TILE_ARCS == chunks_cuda.BLOCK * chunks_cuda.ROUNDS
+    assert buffers.TILE_ARCS == chunks_cuda.BLOCK * chunks_cuda.ROUNDS
     assert max(stage.RANKS_AT_ONCE, stage.STRIPES_AT_ONCE) <= chunks_cuda.MOST_RANKS
 
 

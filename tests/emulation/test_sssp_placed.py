@@ -1,4 +1,4 @@
-"""traverse with `algorithm: sssp` on an emulated GPU, with columns and weights in pinned host memory."""
+"""Shortest paths on an emulated GPU, with columns and weights in pinned host memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def graph(dtype: Any, *, symmetric: bool = False) -> Graph:
 
 
 def asked(**more: Any) -> TraverseParameters:
-    return TraverseParameters(algorithm="sssp", sources=SOURCES, **more)
+    return TraverseParameters(algorithm="shortest_paths", sources=SOURCES, **more)
 
 
 def run(machine: Machine, stored: Graph, **more: Any) -> Any:
@@ -109,7 +109,7 @@ def test_rows_go_to_the_device_where_the_system_does_not_pin(monkeypatch: pytest
     numpy.testing.assert_array_equal(found.distance, wanted.distance)
     assert any("the system refuses pinned memory (no locked memory)" in note for note in measured.notes)
     needed = estimate(asked(), {"input": (extent_of(stored),)}, GPU).device_bytes
-    with pytest.raises(StageError, match="algorithm sssp does not read streamed rows") as found:
+    with pytest.raises(StageError, match="algorithm shortest_paths does not read streamed rows") as found:
         run(GPU, stored, device_memory=needed - 1)
     assert "backend: cpu" in (found.value.hint or "")
 

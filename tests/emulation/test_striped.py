@@ -11,10 +11,10 @@ import pytest
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition.cuda import mapping
-from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+from gravel.kernels.partition.cuda.launching import DeviceBarrier
 from gravel.kernels.striped import StripedOptions, StripedSearch, stripe
 from gravel.kernels.striped.cuda import CudaStripedSearch
-from gravel.kernels.striped.cuda.peer_stripe import PeerStripe
+from gravel.kernels.striped.cuda.search import PeerStripe
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy
 from tests.kernels.cuda_case import fast_csr, rmat

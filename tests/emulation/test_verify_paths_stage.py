@@ -37,7 +37,7 @@ def stored(dtype: Any) -> tuple[Graph, Traversal]:
         deduplicated=True,
     )
     traversal = Traversal(
-        algorithm="sssp",
+        algorithm="shortest_paths",
         sources=numpy.array(SOURCES),
         distance=numpy.stack([d for d, _ in answers]),
         predecessor=numpy.stack([p for _, p in answers]),

@@ -7,15 +7,12 @@ import subprocess
 import sys
 from multiprocessing import spawn
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import gravel
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.progress.events import Event
 from gravel.pipeline.workers.settings import WORKER, start_without_main
-from gravel.running import NotebookDisplay, display_for, in_notebook
 from tests.gravel.results.test_run import WORKFLOW
 
 SCRIPT = """
@@ -57,32 +54,6 @@ def test_workers_alone_start_without_the_main_module(monkeypatch: pytest.MonkeyP
     assert main < spawn.get_preparation_data("SpawnProcess-1").keys()
     second()
     assert main < spawn.get_preparation_data(worker).keys()
-
-
-def test_progress_is_shown_where_somebody_waits(monkeypatch, capsys):
-    assert display_for(False) is None
-    assert display_for(None) is None
-    assert display_for(True) is not None
-    assert not in_notebook()
-    shell = SimpleNamespace(kernel=object())
-    shown = []
-    handle = SimpleNamespace(update=lambda data, raw: shown.append(data["text/plain"]))
-    display = SimpleNamespace(display=lambda data, raw, display_id: handle)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-    display = display_for(None)
-    assert isinstance(display, NotebookDisplay)
-    display.handle(Event("run_started", {"run": "r", "workflow": "w", "stages": 2, "folder": "f"}))
-    display.handle(Event("stage_cached", {"stage": "edges"}))
-    display.handle(Event("stage_started", {"stage": "bfs"}))
-    display.handle(Event("stage_progress", {"stage": "bfs", "done": 1, "total": 4}))
-    display.tick()
-    assert shown[-1] == "1 of 2 stage runs done; bfs 25%"
-    display.handle(Event("note", {"message": "the file changed"}))
-    display.handle(Event("stage_finished", {"stage": "bfs"}))
-    display.close()
-    assert shown[-1] == "2 of 2 stage runs done\nthe file changed"
-    assert capsys.readouterr().out == ""
 
 
 def test_a_file_of_data_is_searched_by_the_default_workflow(tmp_path):

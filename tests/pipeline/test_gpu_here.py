@@ -17,8 +17,8 @@ from gravel.pipeline.scheduler.machine import RunOptions, decide
 from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.workers.results_in_memory import RESIDENT
 from gravel.pipeline.workflow.loader import load_workflow
-from gravel.stages.cupy_ahead import OPERATIONS, PREFIX
-from gravel.stages.cupy_ahead import run as run_ahead
+from gravel.stages.kernel_names import OPERATIONS, PREFIX
+from gravel.stages.kernel_names import run as run_ahead
 
 pytestmark = pytest.mark.gpu
 

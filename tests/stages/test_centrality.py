@@ -17,8 +17,8 @@ from gravel.stages.errors import StageError
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.traversal.parameters import VertexSources
 
 VERTICES = 300
 
@@ -97,7 +97,7 @@ def test_values_are_those_of_networkx(graph: Graph, reference: Any, measure: str
     found = measured(asked(measure), stored)
     assert (found.measure, found.vertex, found.vertex_count) == (measure, None, VERTICES)
     numpy.testing.assert_allclose(found.value, [expected[v] for v in range(VERTICES)], rtol=1e-12)
-    some = measured(asked(measure, vertices={"vertices": [7, 3, 200]}), stored)
+    some = measured(asked(measure, vertices=VertexSources(vertices=[7, 3, 200])), stored)
     assert numpy.asarray(some.vertex).tolist() == [7, 3, 200]
     numpy.testing.assert_allclose(some.value, [expected[v] for v in (7, 3, 200)], rtol=1e-12)
     drawn = measured(asked(measure, vertices={"random": 20, "seed": 5}), stored)
@@ -151,7 +151,7 @@ def test_distances_of_a_directed_graph(directed: Graph, direction: str, order: s
         values = [expected[measure][v] for v in range(VERTICES)]
         numpy.testing.assert_allclose(found.value, values, rtol=1e-12)
         assert found.direction == direction
-        some = measured(asked(measure, direction=direction, vertices={"vertices": [7, 3]}), stored)
+        some = measured(asked(measure, direction=direction, vertices=VertexSources(vertices=[7, 3])), stored)
         numpy.testing.assert_allclose(some.value, [values[7], values[3]], rtol=1e-12)
 
 
@@ -192,15 +192,83 @@ def test_more_hops_than_the_diameter_count_all_that_is_reached(graph: Graph) -> 
     numpy.testing.assert_array_equal(measured(parameters, graph).value, sizes)
 
 
+@pytest.mark.parametrize("order", [None, "random"])
+@pytest.mark.parametrize("as_given", [False, True])
+def test_samples_and_weights(order: str | None, as_given: bool) -> None:
+    """From all vertices an estimate is the exact value, which is NetworkX's."""
+    lengths = numpy.random.default_rng(9).integers(1, 9, 350).astype(numpy.float32) / 4
+    given = replace(edges(), weight=lengths, undirected=not as_given)
+    merged = SymmetrizeParameters(direction="as_given", weights="minimum")
+    plain = symmetrize(PlainContext(), merged, input=given)
+    stored = plain
+    if order is not None:
+        stored = reorder(PlainContext(), ReorderParameters(method=order), input=plain)
+    made = networkx.empty_graph(VERTICES, networkx.DiGraph if as_given else networkx.Graph)
+    rows = numpy.repeat(numpy.arange(VERTICES), numpy.diff(plain.row_offsets))
+    arcs = (rows, numpy.asarray(plain.column_indices), numpy.asarray(plain.weights))
+    made.add_weighted_edges_from(zip(*(each.tolist() for each in arcs), strict=True))
+    close = networkx.closeness_centrality(made, distance="weight")
+    between = networkx.betweenness_centrality(made, weight="weight")
+    asked_of = {"measure": "closeness", "direction": "in", "by": "weights"}
+    exact = measured(CentralityParameters(**asked_of), stored)
+    numpy.testing.assert_allclose(exact.value, [close[v] for v in made], rtol=1e-9)
+    whole = measured(CentralityParameters(**asked_of, sources={"random": VERTICES}), stored)
+    numpy.testing.assert_allclose(whole.value, exact.value, rtol=1e-9)
+    assert (whole.error, whole.by, whole.direction) == (None, "weights", exact.direction)
+    for by in ("arcs", "weights"):
+        drawn = {"sources": {"random": 70, "seed": 3}, "by": by}
+        some = measured(CentralityParameters(measure="closeness", direction="in", **drawn), stored)
+        numpy.testing.assert_allclose(
+            some.value,
+            measured(CentralityParameters(measure="closeness", direction="in", **drawn), plain).value,
+            rtol=1e-9,
+        )
+        assert (some.sources, len(some.error)) == (70, VERTICES)
+        assert len(measured(CentralityParameters(measure="betweenness", **drawn), stored).error) == VERTICES
+    found = measured(CentralityParameters(measure="betweenness", by="weights"), stored)
+    numpy.testing.assert_allclose(found.value, [between[v] for v in made], rtol=1e-9, atol=1e-15)
+    refused = replace(plain, weights=-numpy.asarray(plain.weights))
+    with pytest.raises(StageError, match=r"has the weight -\d"):
+        measured(CentralityParameters(measure="closeness", by="weights"), refused)
+
+
+def test_paths_by_weights_run_on_the_cpu(directed: Graph) -> None:
+    weighted = replace(directed, weights=numpy.ones(directed.arc_count, numpy.float32))
+    context = PlainContext(Machine("cuda", 2, 1 << 40, 1 << 40))
+    parameters = CentralityParameters(measure="closeness", by="weights")
+    found, batches = centrality(context, parameters, input=weighted)
+    assert batches.backend == "cpu"
+    assert any("paths by weights have no code for GPUs" in line for line in context.messages)
+    numpy.testing.assert_array_equal(found.value, measured(asked("closeness"), directed).value)
+    extent = Extent("Graph", vertices=1 << 20, arcs=1 << 25, bytes=1 << 28, weighted=True)
+    assert STAGE.estimate(parameters, {"input": (extent,)}, context.machine).device_bytes == 0
+    with pytest.raises(ValidationError, match="closeness by weights has no code for GPUs; leave backend out"):
+        CentralityParameters(measure="closeness", by="weights", backend="cuda")
+    with pytest.raises(StageError, match="no weights, which closeness by weights needs"):
+        measured(parameters, directed)
+
+
+def test_ids_of_a_file_need_a_file(graph: Graph) -> None:
+    with pytest.raises(StageError, match="no ids of an input file are known here"):
+        measured(asked("closeness", vertices=["P00001"]), graph)
+
+
 def test_what_is_refused(graph: Graph) -> None:
     with pytest.raises(StageError, match="no such source: 300"):
-        measured(asked("closeness", vertices={"vertices": [300]}), graph)
+        measured(asked("closeness", vertices=VertexSources(vertices=[300])), graph)
     for given, message in (
         ({"measure": "neighbourhood"}, "needs hops"),
         ({"measure": "closeness", "hops": 2}, "takes no hops"),
-        ({"measure": "closeness", "vertices": {"vertices": [1, 2, 1]}}, "vertex 1 is listed twice"),
+        ({"measure": "closeness", "vertices": [1, 2, 1]}, "vertex 1 is listed twice"),
         ({"measure": "closeness", "direction": "up"}, "'out', 'in' or 'both'"),
         ({"measure": "closeness", "endpoints": True}, "closeness takes no endpoints"),
+        (
+            {"measure": "closeness", "vertices": {"vertices": [1]}},
+            "ids as the input file writes them are expected",
+        ),
+        ({"measure": "closeness", "vertices": [1], "sources": {"random": 2}}, "sources says from which"),
+        ({"measure": "harmonic", "sources": {"random": 2}}, "only closeness and betweenness do"),
+        ({"measure": "harmonic", "by": "weights"}, "harmonic takes no by"),
         ({"measure": "betweenness", "vertices": {"random": 3}}, "sources says from which"),
     ):
         with pytest.raises(ValidationError, match=message):

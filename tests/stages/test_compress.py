@@ -17,7 +17,6 @@ from gravel.kernels.generate import generate
 from gravel.kernels.layouts import LAYOUTS, decode, encode
 from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
-from gravel.stages.compressing import on_device  # noqa: F401 (before what it imports is replaced)
 from gravel.stages.compressing import writing as module
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError

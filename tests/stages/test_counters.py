@@ -18,18 +18,22 @@ from pydantic import ValidationError
 from gravel.stages.artifacts import Counters, Graph, Ordering
 from gravel.stages.context import PlainContext
 from gravel.stages.counters import STAGE, counters
-from gravel.stages.counting import read_counters, tool
-from gravel.stages.counting.metrics import (
+from gravel.stages.counting import read_counters
+from gravel.stages.counting.ncu import (
     DRAM_READ,
     HOST_SECTORS,
     INSTRUCTIONS,
     L2_SECTORS,
     METRICS,
     NVLINK_SENT,
+    NoCounters,
+    ToolOutput,
+    fault_of,
+    find_tool,
+    unknown_metrics,
 )
 from gravel.stages.counting.parameters import CountersParameters
-from gravel.stages.counting.stored import read_stored, write_stored
-from gravel.stages.counting.tool import NoCounters, ToolOutput, fault_of, find_tool, unknown_metrics
+from gravel.stages.counting.under_tool import read_stored, write_stored
 from gravel.stages.errors import StageError
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
@@ -212,11 +216,11 @@ def test_a_tool_that_is_missing_or_cannot_start(
     (tmp_path / "bin" / "ncu").write_text("#!/nowhere\n")
     with pytest.raises(NoCounters, match="could not be started"):
         read(plain(GRAPHS["path_33"]))
-    monkeypatch.setattr(tool, "PLACES", ())
+    monkeypatch.setattr("gravel.stages.counting.ncu.PLACES", ())
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NoCounters, match="not installed"):
         find_tool()
-    monkeypatch.setattr(tool, "PLACES", (str(tmp_path / "b*" / "ncu"),))
+    monkeypatch.setattr("gravel.stages.counting.ncu.PLACES", (str(tmp_path / "b*" / "ncu"),))
     assert find_tool() == tmp_path / "bin" / "ncu"
 
 
@@ -251,7 +255,7 @@ def test_on_the_cpu_bytes_are_counted_and_the_report_says_so() -> None:
     assert "passes" not in row
     assert "Counters were not read: the searches ran on the CPU" in table["about"]
     (answer,) = (each for each in sections.values() if each["kind"] == "answer")
-    assert answer["title"] == "Bytes of 1 way of searching counted; hardware counters were not read."
+    assert answer["title"] == "Bytes of 1 measurement counted; hardware counters were not read."
 
 
 @pytest.mark.parametrize("name", ["skewed_random", "star_last_hub", "grid_13x17"])
@@ -310,7 +314,7 @@ def test_measured_bytes_stand_beside_counted_ones(ncu: Any) -> None:
     assert INSTRUCTIONS in table["about"]
     assert [row[1] for row in sections["Hardware counters of kernels"]["rows"]] == ["expand", "commit"]
     (answer,) = (each for each in sections.values() if each["kind"] == "answer")
-    assert answer["title"].startswith("Hardware counters of 1 way of searching, read by ncu 2025.3.1.0")
+    assert answer["title"].startswith("Hardware counters of 1 measurement, read by ncu 2025.3.1.0")
 
 
 def test_a_graph_without_arcs_and_a_tool_that_is_asked_for() -> None:
@@ -354,7 +358,7 @@ def test_the_answer_has_the_bytes_of_each_arc() -> None:
     """The sentence at the top has a figure where there is one."""
     from types import SimpleNamespace
 
-    from gravel.stages.counting.metrics import DRAM_READ, DRAM_WRITTEN
+    from gravel.stages.counting.ncu import DRAM_READ, DRAM_WRITTEN
     from gravel.stages.sections.counters import _says
 
     def one(read: float) -> SimpleNamespace:
@@ -364,4 +368,4 @@ def test_the_answer_has_the_bytes_of_each_arc() -> None:
         )
 
     told = _says([one(400.0), one(150.0)])
-    assert told.endswith("of searching, read by ncu 2025.3: 2.5 to 5 bytes of DRAM an arc")
+    assert told.endswith("measurements, read by ncu 2025.3: 2.5 to 5 bytes of DRAM an arc")

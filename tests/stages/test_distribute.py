@@ -25,8 +25,7 @@ from gravel.stages.partitioning.resident import Recipe, Renamed, find_rank
 from gravel.stages.rank_group import run_in_threads
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import traverse

@@ -108,7 +108,7 @@ def test_the_record_says_where_the_preparation_was(made: Any) -> None:
         assert all(s["setup_milliseconds"] == 0 for s in one.searches)
         assert text.startswith("Not built within each search")
         assert any("degrees" in each for each in lacking(one))
-    assert "edgefactor 2, and 16 is asked for" in lacking(one)
+    assert "edgefactor 2; 16 is required" in lacking(one)
 
 
 def test_generation_construction_searches_and_validation_are_timed_apart(made: Any) -> None:
@@ -230,5 +230,5 @@ def test_the_report_has_the_block_and_the_rules() -> None:
     (fact,) = (text for name, text in found.sections[0]["facts"] if name == "Graph500")
     for setup, when in (("each_search", "within each search"), ("once", "once before all")):
         rate = told["bfs  harmonic_mean_TEPS"][list(inputs).index(f"bench[setup={setup}]")] / 1e9
-        assert f"bench[setup={setup}]: {rate:.3g}, with what is built from degrees built {when}" in fact
+        assert f"bench[setup={setup}]: {rate:.3g}, structures from degrees built {when}" in fact
     assert fact.startswith("GTEPS (input list, multiple edges and self-loops included)")

@@ -24,7 +24,7 @@ from gravel.pipeline.scheduler.cluster_start import plan_kernels
 from gravel.pipeline.scheduler.machine import RunOptions, decide
 from gravel.pipeline.workers.preload import compile_ahead
 from gravel.pipeline.workflow.loader import load_workflow
-from gravel.stages import cupy_ahead
+from gravel.stages import kernel_names
 from gravel.stages.kernels_ahead import kernels_ahead
 from gravel.stages.stage import all_stages
 from tests import forked
@@ -39,7 +39,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("symmetrize", {}),
     *(("traverse", {"output": output, "sources": [1]}) for output in ("both", "distance", "predecessor")),
     ("traverse", {"algorithm": "components"}),
-    ("traverse", {"algorithm": "sssp", "sources": [1]}),
+    ("traverse", {"algorithm": "shortest_paths", "sources": [1]}),
     ("traverse", {"sources": [1], "strategy": "direction_optimizing"}),
     ("verify", {}),
     *(("reorder", {"method": method}) for method in ("original", "degree", "rcm")),
@@ -53,15 +53,15 @@ WORKFLOWS = QUICKSTART.parent
 
 def test_shortest_paths_have_kernels_of_their_own() -> None:
     stages = all_stages()
-    sssp = stages["traverse"].parameters(algorithm="sssp", sources=[1])
-    found = kernels_ahead("verify", stages["verify"].parameters(), [("traverse", sssp)])
+    paths = stages["traverse"].parameters(algorithm="shortest_paths", sources=[1])
+    found = kernels_ahead("verify", stages["verify"].parameters(), [("traverse", paths)])
     assert [path for path, _ in found][:2] == [
         f"kernels/verify/cuda/{name}.cu" for name in ("paths", "vertices")
     ]
     path, macros = found[0]
     assert compiler_options(read_source(path), macros)
-    assert next(path for path, _ in kernels_ahead("traverse", sssp)) == "kernels/sssp/delta_stepping.cu"
-    dijkstra = stages["traverse"].parameters(algorithm="sssp", strategy="dijkstra", sources=[1])
+    assert next(path for path, _ in kernels_ahead("traverse", paths)) == "kernels/sssp/delta_stepping.cu"
+    dijkstra = stages["traverse"].parameters(algorithm="shortest_paths", strategy="dijkstra", sources=[1])
     assert kernels_ahead("traverse", dijkstra) == ()
     assert kernels_ahead("symmetrize", stages["symmetrize"].parameters(weights="sum")) == ()
 
@@ -69,8 +69,8 @@ def test_shortest_paths_have_kernels_of_their_own() -> None:
 @pytest.mark.parametrize(("stage", "asked"), ASKED, ids=str)
 def test_each_is_a_variant_that_its_file_declares(stage: str, asked: dict[str, Any]) -> None:
     for path, macros in kernels_ahead(stage, all_stages()[stage].parameters(**asked)):
-        if path.startswith(cupy_ahead.PREFIX):
-            assert path.removeprefix(cupy_ahead.PREFIX) in cupy_ahead.OPERATIONS
+        if path.startswith(kernel_names.PREFIX):
+            assert path.removeprefix(kernel_names.PREFIX) in kernel_names.OPERATIONS
             continue
         text = read_source(path)
         assert compiler_options(text, macros)
@@ -275,14 +275,14 @@ def test_what_stages_load_was_compiled_ahead(
 
 def test_operations_of_cupy_are_called_on_few_elements(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", device_cupy.module())
-    named = {name for names in cupy_ahead.OF_STAGES.values() for name in names}
-    assert named | {*cupy_ahead.RCM, *cupy_ahead.SHAPE} == cupy_ahead.OPERATIONS.keys()
+    named = {name for names in kernel_names.OF_STAGES.values() for name in names}
+    assert named | {*kernel_names.RCM, *kernel_names.SHAPE} == kernel_names.OPERATIONS.keys()
     device_cupy.POOL.restart()
     before = device_cupy.POOL.total_bytes()
-    for thread in compile_ahead(cupy_ahead.named(cupy_ahead.OPERATIONS)):
+    for thread in compile_ahead(kernel_names.named(kernel_names.OPERATIONS)):
         thread.join()
-    for name in cupy_ahead.OPERATIONS:
-        cupy_ahead.run(cupy_ahead.PREFIX + name)  # what a thread would hide
+    for name in kernel_names.OPERATIONS:
+        kernel_names.run(kernel_names.PREFIX + name)  # what a thread would hide
     assert device_cupy.POOL.peak - before < 1 << 20
 
 
@@ -292,9 +292,9 @@ def test_what_is_compiled_ahead_is_nobodys_time(monkeypatch: pytest.MonkeyPatch)
             time.sleep(0.05)
         raise RuntimeError("of no concern to others")
 
-    monkeypatch.setattr(cupy_ahead, "run", run)
+    monkeypatch.setattr(kernel_names, "run", run)
     before = COMPILE_TIME.seconds
-    for thread in compile_ahead([*cupy_ahead.named(["sum of int64"]), ("kernels/csr/build.cu", U32)]):
+    for thread in compile_ahead([*kernel_names.named(["sum of int64"]), ("kernels/csr/build.cu", U32)]):
         thread.join()
     assert len(Module.made) == 1
     assert COMPILE_TIME.seconds == before

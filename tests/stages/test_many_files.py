@@ -281,3 +281,13 @@ def test_a_folder_for_rows_without_a_value_is_refused(tmp_path):
 def test_options_that_cannot_go_together_are_refused(options):
     with pytest.raises(ValueError, match="files"):
         IngestParameters(**options)
+
+
+def test_one_of_the_files_may_be_an_array_without_rows(tmp_path: Path) -> None:
+    pairs = {"a": numpy.array([[1, 2], [2, 3]]), "b": numpy.empty((0, 2), int)}
+    for name, array in pairs.items():
+        numpy.save(tmp_path / f"{name}.npy", array)
+    made = read(files=tuple(str(tmp_path / f"{name}.npy") for name in pairs))
+    assert edges_of(made) == [(1, 2), (2, 3)]
+    with pytest.raises(StageError, match="no rows"):
+        read(file=str(tmp_path / "b.npy"))

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from gravel.kernels.partition import PartitionSearch, suggest_threshold, to_arrays
 from gravel.kernels.partition import partition as split
-from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.chunks import assemble
 from gravel.kernels.partition.components import components
 from gravel.kernels.partition.storage import storage
 from gravel.stages.artifacts import Graph, Ordering, Traversal

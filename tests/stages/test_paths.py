@@ -13,7 +13,7 @@ from gravel.stages import compress, partition, paths, reorder, symmetrize
 from gravel.stages.artifacts import EdgeList, VertexIds
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.pairs import HOST_BYTES
+from gravel.stages.paths import HOST_BYTES
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.buffers import extent_of
 

@@ -128,14 +128,14 @@ def test_vertices_by_a_traversal() -> None:
     assert taken({"hops": 99}, bfs) == [0, 1, 2, 3]
     several = traversal(graph, sources={"vertices": [0, 6]}, output="distance")
     assert taken({"hops": 1}, several) == [0, 1, 5, 6]
-    paths = traversal(graph, algorithm="sssp", sources={"vertices": [0]})
+    paths = traversal(graph, algorithm="shortest_paths", sources={"vertices": [0]})
     assert taken({"distance": 6}, paths) == [0, 1, 2]
     assert taken({"distance": 4.5}, paths) == [0]
     parts = traversal(graph, algorithm="components")
     assert taken({"component": "largest"}, parts) == [0, 1, 2, 3]
     for parameters, within, told in (
-        ({"hops": 1}, paths, "hops is for a traversal by bfs, and `within` is one by sssp"),
-        ({"distance": 1}, bfs, "distance is for a traversal by sssp"),
+        ({"hops": 1}, paths, "hops is for a traversal by bfs, and `within` is one by shortest_paths"),
+        ({"distance": 1}, bfs, "distance is for a traversal by shortest_paths"),
         ({"component": "largest"}, bfs, "by components or strong_components"),
         ({"hops": 1}, None, "hops needs `within`"),
         ({"hops": 1}, traversal(graph, sources={"vertices": [0]}, output="predecessor"), "kept no distances"),

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from gravel.kernels.generate import generate
 from gravel.pipeline.store.cache import Cache
-from gravel.stages import edge_parts, symmetrize
 from gravel.stages.artifacts import EdgeList
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import STAGE, WORKING_BYTES
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import STAGE, WORKING_BYTES, SymmetrizeParameters
+from gravel.stages.symmetrizing import building, edge_parts
 from tests.stages.fake_device import fake_device
 from tests.zoo import zoo
 
@@ -200,10 +199,10 @@ def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
         Machine(backend="cpu", threads=1, host_memory=WORKING_BYTES + 8 * 1002 + 6000), tmp_path
     )
 
-    def full(self, *arguments):
+    def full(**options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gravel.stages.source_ranges._File.write", full)
+    monkeypatch.setattr("gravel.stages.scratch_file.tempfile.TemporaryFile", full)
     path = edge_list(*generate("path", vertices=1000), 1000)
     with pytest.raises(StageError, match="No space left on device"):
         run(path, context=context)
@@ -260,7 +259,7 @@ def test_estimate_follows_the_memory_there_is():
 @pytest.mark.parametrize("part", [1000, 1 << 20])
 def test_the_cuda_path_gives_the_same_graph(fake_device, monkeypatch, device_memory, builds, part):
     monkeypatch.setattr(edge_parts, "PART_BYTES", part)
-    monkeypatch.setattr(symmetrize, "PART_BYTES", part)
+    monkeypatch.setattr(building, "PART_BYTES", part)
     source, target = generate("uniform", vertices=500, edges=5000, seed=1)
     edges = edge_list(source, target, 500)
     parameters = {"duplicates": "keep", "self_loops": "keep"}
@@ -286,7 +285,7 @@ def test_cuda_gives_the_same_graph(device_memory):
 
 
 def test_modules_are_light():
-    assert "numpy" not in vars(symmetrize)
+    assert "numpy" not in vars(building)
     assert "numpy" not in vars(edge_parts)
 
 

@@ -79,7 +79,7 @@ def expected(graph: Graph, direction: str, *, weighted: bool) -> Any:
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.parametrize("algorithm", ["bfs", "shortest_paths"])
 @pytest.mark.parametrize("order", [None, "random"])
 @pytest.mark.parametrize("kind", ["directed", "several"])
 def test_searches(
@@ -89,7 +89,7 @@ def test_searches(
     stored = graph if order is None else call(reorder, {"method": order}, input=graph)
     asked = {"algorithm": algorithm, "direction": direction, "sources": SOURCES}
     found, measured = call(traverse, asked, input=stored)
-    wanted = expected(graph, direction, weighted=algorithm == "sssp")
+    wanted = expected(graph, direction, weighted=algorithm == "shortest_paths")
     numpy.testing.assert_array_equal(numpy.asarray(found.distance), wanted)
     assert found.direction == direction
     assert measured.asked.get("direction", "out") == direction
@@ -163,7 +163,7 @@ def test_an_undirected_graph_has_one_direction_and_is_not_copied(direction: str)
     assert direction_in(graph, direction) == "out"
     extent = Extent("Graph", vertices=VERTICES, arcs=840, bytes=9000)
     assert turned_extent(extent, direction) is extent
-    for asked in ({"sources": SOURCES}, {"algorithm": "sssp", "sources": SOURCES}):
+    for asked in ({"sources": SOURCES}, {"algorithm": "shortest_paths", "sources": SOURCES}):
         usual, _ = call(traverse, asked, input=graph)
         found, measured = call(traverse, {**asked, "direction": direction}, input=graph)
         numpy.testing.assert_array_equal(found.distance, usual.distance)
@@ -243,7 +243,7 @@ def test_what_does_not_go_with_a_direction(given: dict[str, Any], message: str) 
 
 
 @pytest.mark.parametrize("backend", ["cpu", "cuda"])
-@pytest.mark.parametrize("algorithm", ["bfs", "sssp"])
+@pytest.mark.parametrize("algorithm", ["bfs", "shortest_paths"])
 def test_turning_is_stated(algorithm: str, backend: str) -> None:
     extent = Extent("Graph", 1 << 20, 1 << 25, (8 << 20) + (8 << 25), directed=True, weighted=True)
     machine = Machine(backend, 2, 1 << 36, 1 << 36)

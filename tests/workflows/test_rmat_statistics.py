@@ -6,8 +6,7 @@ import pytest
 from gravel.kernels.generate import generate
 from gravel.stages.artifacts import EdgeList
 from gravel.stages.context import PlainContext
-from gravel.stages.symmetrize import STAGE
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import STAGE, SymmetrizeParameters
 
 SCALE, EDGE_FACTOR = 15, 16
 

@@ -26,7 +26,7 @@ A row without neighbours has no bytes. A row takes less than 4 GiB.
 
 from __future__ import annotations
 
-from gravel.kernels.layouts.layout import Costs, EncodingMemory, Layout
+from gravel.kernels.layouts.layout import Costs, Layout
 
 BLOCKS = Layout(
     name="blocks",
@@ -34,8 +34,6 @@ BLOCKS = Layout(
     cuda="gravel.kernels.layouts.blocks.cuda:CODEC",
     encoding_kernels=(("kernels/layouts/blocks/write.cu", {"VERTEX": "u32"}),),
     reading_kernels=(("kernels/layouts/read.cu", {"LAYOUT": "blocks", "VERTEX": "u32"}),),
-    # Where the blocks of a row begin and end takes 16 bytes more than the other layouts of bit strings.
-    memory=EncodingMemory(compiled=78 << 20, host_row=36, device_row=60),
     # 182 ms for 3.7 G arcs of a crawl out of host memory; 50 to 330 us a level there.
     costs=Costs(slowness=1.3, near_level=4.5e-6, decoded=20.4e9, far_level=120e-6),
 )

@@ -15,7 +15,7 @@ fewer than 2^32 - 64 bits.
 
 from __future__ import annotations
 
-from gravel.kernels.layouts.layout import EncodingMemory, Layout
+from gravel.kernels.layouts.layout import DEVICE_ROWS, EncodingMemory, Layout
 
 ELIAS_FANO = Layout(
     name="elias_fano",
@@ -23,5 +23,5 @@ ELIAS_FANO = Layout(
     cuda="gravel.kernels.layouts.elias_fano.cuda:CODEC",
     encoding_kernels=(("kernels/layouts/elias_fano/write.cu", {"VERTEX": "u32"}),),
     reading_kernels=(("kernels/layouts/read.cu", {"LAYOUT": "elias_fano", "VERTEX": "u32"}),),
-    memory=EncodingMemory(compiled=66 << 20, host_row=36, device_row=44),
+    memory=EncodingMemory(compiled=66 << 20, device={**DEVICE_ROWS, "sizes": "i8"}),
 )

@@ -16,7 +16,7 @@ read from each such place. The array is no part of what is encoded: `add_checkpo
 
 from __future__ import annotations
 
-from gravel.kernels.layouts.layout import Costs, EncodingMemory, Layout
+from gravel.kernels.layouts.layout import DEVICE_ROWS, Costs, EncodingMemory, Layout
 
 UNIT_BYTES = 256
 """The constant of the same name in `rows.cuh`."""
@@ -38,7 +38,7 @@ VARINT = Layout(
         ("kernels/layouts/varint/bytes.cu", {"VERTEX": "u32"}),
         ("kernels/layouts/varint/checkpoints.cu", {"VERTEX": "u32"}),
     ),
-    memory=EncodingMemory(compiled=56 << 20, host_row=32, device_row=36, of_gaps=_groups),
+    memory=EncodingMemory(compiled=56 << 20, device=DEVICE_ROWS, of_gaps=_groups),
     # 236 ms for 3.7 G arcs of a crawl out of host memory; 50 to 180 us a level there.
     costs=Costs(slowness=2.0, near_level=3e-6, decoded=15.8e9, far_level=100e-6),
 )

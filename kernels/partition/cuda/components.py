@@ -13,8 +13,8 @@ from gravel.kernels.partition.components import RankComponents
 from gravel.kernels.partition.cuda.components_launch import ComponentsLaunch, Rounds
 from gravel.kernels.partition.cuda.components_memory import ComponentsMemory
 from gravel.kernels.partition.cuda.devices import Devices
-from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launching import width_macros
+from gravel.kernels.partition.cuda.mapping import GroupRank
 from gravel.kernels.partition.cuda.search import WIDE
 from gravel.kernels.partition.layout import PartitionedGraph, RankPart, widest
 from gravel.kernels.partition.options import BARRIER_SECONDS

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
-from gravel.kernels.partition.cuda.launching import View
+from gravel.kernels.partition.cuda.launching import DeviceBarrier, View
 from gravel.kernels.partition.cuda.table import Table, seen_from_afar
 from gravel.kernels.partition.options import given_up
 

@@ -13,7 +13,6 @@ from gravel.kernels.buffers import make
 from gravel.kernels.partition import buffers
 from gravel.kernels.partition.buffers import ANY, SMALLEST, TILE
 from gravel.kernels.partition.cuda.compact_ids import Compaction, every_id
-from gravel.kernels.partition.cuda.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.cuda.placing import Placing, place_columns
 from gravel.kernels.partition.cuda.row_tables import (
     delegate_lengths,
@@ -26,23 +25,13 @@ from gravel.kernels.partition.cuda.row_tables import (
     short_lengths,
 )
 from gravel.kernels.partition.cuda.table import Slab, Table, arcs_by_owner, starts_of
+from gravel.kernels.partition.encoded import DeviceRows, decoded, layout_of
 from gravel.kernels.partition.layout import SUBGRAPHS, RankPart, arc_count, local_count, mask_words
 from gravel.kernels.partition.options import SearchOptions
 
-SHARED = (
-    "found",
-    "counts",
-    "front",
-    "delegate_keys",
-    "bin_start",
-    "bin_tail",
-    "bin_ids",
-    "bin_tails",
-    "relay_start",
-    "relay_tail",
-    "relay_ids",
-    "relay_tails",
-)
+_NONE = buffers.Size(0, 0, 0, 0, 0, 0, 0, "u4")
+
+SHARED = tuple(each.name for each in buffers.shared(_NONE))
 """Arrays that other ranks read, in the order of the kernel's `Rank`."""
 
 PULLED = ("nd", "dn", "dd")
@@ -72,29 +61,7 @@ FIELDS = (
     "own_places",
     "own_numbers",
     "own_tiles",
-    "distance",
-    "delegate_distance",
-    "planes",
-    "delegate_depths",
-    "predecessors",
-    "keys",
-    "expected",
-    "classed",
-    "seen",
-    "reached",
-    "delegates_seen",
-    "delegates_front",
-    "fronts",
-    "nn_queue",
-    "nd_queue",
-    "dn_queue",
-    "dn_starts",
-    "dd_queue",
-    "dd_starts",
-    "sent",
-    "came",
-    "relay_sent",
-    "relay_taken",
+    *(each.name for each in buffers.search(_NONE)),
     "local",
     "local_words",
     "own",
@@ -235,18 +202,15 @@ class RankMemory(Table):
             sends=sends,
             fronts=apart and layout is None,
         )
-        key = numpy.dtype(size.key)
         self.slab = Slab(buffers.shared(size))
         arrays |= self.slab.arrays
         arrays["bin_start"].set(starts)
         if relay_starts is not None:
             arrays["relay_start"].set(relay_starts)
-        arrays |= make(buffers.search(size), cupy)
-        arrays["expected"] = (
-            first_delegates(arrays["nd_first"][::heads], delegates, local)
-            if tree == ANY
-            else cupy.empty(0, key)
-        )
+        arrays |= make((each for each in buffers.search(size) if each.name != "expected"), cupy)
+        arrays["expected"] = cupy.empty(0, size.key)
+        if tree == ANY:
+            arrays["expected"] = first_delegates(arrays["nd_first"][::heads], delegates, local)
         self.arrays = arrays
         self.numbers = {
             "rank": part.rank,

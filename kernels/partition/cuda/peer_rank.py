@@ -10,14 +10,14 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
-from gravel.kernels.partition.cuda.encoded import layout_of
-from gravel.kernels.partition.cuda.group_rank import GroupRank
 from gravel.kernels.partition.cuda.launch import Launch
 from gravel.kernels.partition.cuda.launching import width_macros
+from gravel.kernels.partition.cuda.mapping import GroupRank
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.search import WIDE, check_encoded
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
+from gravel.kernels.partition.encoded import layout_of
 from gravel.kernels.partition.layout import RankPart, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
 from gravel.kernels.partition.program import LevelRecord, RankLabels

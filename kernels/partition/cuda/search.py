@@ -15,12 +15,12 @@ from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
 from gravel.kernels.partition.cuda.devices import Devices
-from gravel.kernels.partition.cuda.encoded import layout_of
 from gravel.kernels.partition.cuda.launch import Launch, Level
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.cuda.staging import Staging, arcs_sent, check_staged
+from gravel.kernels.partition.encoded import layout_of
 from gravel.kernels.partition.layout import PartitionedGraph, RankPart, mask_words, widest
 from gravel.kernels.partition.options import SearchOptions
 

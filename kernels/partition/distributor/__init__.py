@@ -17,10 +17,3 @@ degrees are counted and 3/16 of a byte after, and one part of the edges with its
 
 with `gravel.kernels.partition.distributor.cpu.RankBuilder` or `...cuda.RankBuilder`.
 """
-
-from __future__ import annotations
-
-from gravel.kernels.partition.distributor.program import PART_EDGES, RankShare, distribute_program
-from gravel.kernels.partition.distributor.source import EdgeSource
-
-__all__ = ["PART_EDGES", "EdgeSource", "RankShare", "distribute_program"]

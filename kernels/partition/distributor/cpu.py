@@ -9,13 +9,14 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import make
 from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.census import LARGEST, capped
 from gravel.kernels.partition.census_cpu import count_rows
-from gravel.kernels.partition.chunks import lower_end, position_of
-from gravel.kernels.partition.distribute import offsets_of
-from gravel.kernels.partition.distributor.source import EdgeSource
+from gravel.kernels.partition.chunks import lower_end, offsets_of, position_of
+from gravel.kernels.partition.distributor import buffers
+from gravel.kernels.partition.distributor.program import EdgeSource
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
 from gravel.kernels.partition.shares import DelegateIndex, index_delegates
 from gravel.kernels.row_blocks import row_blocks, run_blocks
@@ -142,8 +143,7 @@ class RankBuilder:
         check_ranks(self._n, ranks)
         self._dtype = index_dtype(self._n)
         self._local = local_count(self._n, ranks, rank)
-        # Two entries more than rows: the room that `RowBuilder` needs.
-        self._counts = numpy.zeros(self._local + 2, numpy.int64)
+        self._counts = make(buffers.counted_rows(self._local), numpy)["counts"]
         self._builder: RowBuilder | None = None
         self._offsets = self._columns = numpy.empty(0, numpy.int64)
         self._all_degrees = numpy.empty(0, numpy.uint16)
@@ -156,8 +156,8 @@ class RankBuilder:
         counts = numpy.zeros(self.ranks + 1, numpy.int64)
         _count_owners(source, target, self.ranks, counts[1:])
         starts = numpy.cumsum(counts)
-        rows = numpy.empty(int(starts[-1]), numpy.uint32)
-        columns = numpy.empty(len(rows) if with_columns else 0, self._dtype)
+        table = buffers.arcs_by_owner(int(starts[-1]), f"u{self._dtype.itemsize}", with_heads=with_columns)
+        rows, columns = make(table, numpy).values()
         _sort_by_owner(source, target, self.ranks, starts[:-1].copy(), rows, columns)
         cuts = [slice(starts[rank], starts[rank + 1]) for rank in range(self.ranks)]
         return [(rows[cut], columns[cut]) if with_columns else (rows[cut],) for cut in cuts]
@@ -188,7 +188,7 @@ class RankBuilder:
     def learn_degrees(self, rank: int, first: int, degrees: NDArray[Any]) -> None:
         """Take in capped degrees of a rank's vertices from its local index `first` on."""
         if not len(self._all_degrees):
-            self._all_degrees = numpy.empty(self._n, numpy.uint16)
+            self._all_degrees = make(buffers.known_degrees(self._n), numpy)["degrees"]
         self._all_degrees[rank + first * self.ranks :: self.ranks][: len(degrees)] = degrees
 
     def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -223,7 +223,7 @@ class RankBuilder:
         assert self._index is not None
         rows = (self._offsets, self._columns, self.rank, self.ranks, *self._index)
         blocks = row_blocks(self._offsets)
-        counts = [numpy.zeros(self._local, numpy.uint32) for _ in range(3)]
+        counts = make(buffers.kinds_of_arcs(self._local), numpy)["kinds"]
         run_blocks(lambda a, b: _count_kinds(a, b, *rows, *counts), blocks)
         starts = [offsets_of(each) for each in counts]
         arcs = [int(each[-1]) for each in starts]

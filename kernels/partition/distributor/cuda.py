@@ -13,12 +13,14 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import make
 from gravel.kernels.partition.census import LARGEST
-from gravel.kernels.partition.distributor.program import SORT_ARCS
+from gravel.kernels.partition.chunks_cuda import narrow, offsets_of
+from gravel.kernels.partition.distributor import buffers
+from gravel.kernels.partition.distributor.buffers import SORT_ARCS
+from gravel.kernels.partition.distributor.program import EdgeSource
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
-from gravel.kernels.partition.distributor.source import EdgeSource
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
-from gravel.kernels.partition.rank_arrays_cuda import narrow, offsets_of
 
 MOST_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
@@ -68,8 +70,10 @@ class RankBuilder:
         self._kernels.run("count_owners", count, source, target, edges, ranks, counts)
         starts = numpy.zeros(self.ranks + 1, numpy.int64)
         numpy.cumsum(counts.get(), out=starts[1:], dtype=numpy.int64)
-        rows = cupy.empty(int(starts[-1]), numpy.uint32)
-        columns = cupy.empty(len(rows) if with_columns else 0, self._dtype)
+        table = buffers.arcs_by_owner(
+            int(starts[-1]), f"u{self._dtype.itemsize}", "device", with_heads=with_columns
+        )
+        rows, columns = make(table, cupy).values()
         places = cupy.asarray(starts[:-1].astype(numpy.uint64))
         asked = ranks, numpy.uint32(with_columns)
         self._kernels.run("sort_by_owner", count, source, target, edges, *asked, places, rows, columns)
@@ -113,7 +117,7 @@ class RankBuilder:
         import cupy
 
         if not len(self._all_degrees):
-            self._all_degrees = cupy.empty(self._n, numpy.uint16)
+            self._all_degrees = make(buffers.known_degrees(self._n, "device"), cupy)["degrees"]
         self._all_degrees[rank + first * self.ranks :: self.ranks][: len(degrees)] = degrees
 
     def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Endpoint, Program, Ticket, gather, swap
+from gravel.kernels.generate import ON_DEVICE, generate, size
 from gravel.kernels.generate.slices import parts_of
 from gravel.kernels.partition.census import LARGEST, Census
-from gravel.kernels.partition.distributor.source import EdgeSource
+from gravel.kernels.partition.distributor.buffers import PART_EDGES
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.partition.storage import RankSize, rank_size
-
-PART_EDGES = 1 << 20
-"""Edges that a rank makes between two barriers: 16 MiB of arcs in 32-bit ids, which hides what a barrier of
-a few workers costs (about 1 ms)."""
-
-PART_EDGES_CUDA = 1 << 26
-"""The same on a GPU, which makes them in about 10 ms."""
-
-SORT_ARCS = 1 << 27
-"""Arcs that a GPU sorts at once, at 64-bit keys out of place."""
 
 PIECE = 1 << 24
 """Values of an array that ranks tell all others at once."""
 
 Steps = Generator[Ticket, dict[int, Any], Any]
+
+
+@dataclass(frozen=True)
+class EdgeSource:
+    """An undirected graph by its recipe; `name` and `arguments` are those of `gravel.kernels.generate`."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def vertices(self) -> int:
+        """Count the vertices; raises ValueError for a generator or a parameter that cannot be."""
+        return size(self.name, **self.arguments).vertices
+
+    @property
+    def edges(self) -> int:
+        """Count the edges as listed, loops and repetitions included."""
+        return size(self.name, **self.arguments).edges
+
+    def make(self, first: int, count: int, backend: str = "cpu") -> tuple[Any, Any]:
+        """Make edges `first` to `first + count`; CuPy arrays for "cuda", with whichever generator."""
+        if backend == "cpu" or self.name in ON_DEVICE:
+            return generate(self.name, first=first, count=count, backend=backend, **self.arguments)
+        import cupy
+
+        source, target = generate(self.name, first=first, count=count, **self.arguments)
+        return cupy.asarray(source), cupy.asarray(target)
 
 
 class Builder(Protocol):
@@ -189,3 +207,60 @@ def _gather_all(end: Endpoint, own: Any, most: int) -> Generator[Ticket, dict[in
 
     yield from gather_pieces(end, own, most, keep)
     return [each for of_rank in pieces for each in of_rank]
+
+
+BLOCK = 1 << 12
+"""Local rows whose vertices with arcs are counted together; p blocks are a range of the graph's vertices."""
+
+
+def draw_program(
+    end: Endpoint, filled: NDArray[numpy.bool_], vertex_count: int, count: int, seed: int
+) -> Program[NDArray[numpy.int64]]:
+    """Draw vertices that have arcs, without replacement; all of them, ascending, where there are fewer.
+
+    Parameters
+    ----------
+    filled : which of the own vertices have arcs, bool (local,).
+    seed : of NumPy's PCG64, whose choice among the vertices with arcs, ascending, this is.
+
+    Returns the same int64 vertices on every rank.
+
+    """
+    blocks = -(-local_count(vertex_count, end.size, 0) // BLOCK)
+    padded = numpy.zeros(blocks * BLOCK, numpy.bool_)
+    padded[: len(filled)] = filled
+    by_block = padded.reshape(blocks, BLOCK)
+    counts = numpy.sum((yield from gather(end, by_block.sum(axis=1, dtype=numpy.int64))), axis=0)
+    upto = numpy.cumsum(counts)
+    total = int(upto[-1]) if blocks else 0
+    if total <= count:
+        chosen = numpy.arange(total)
+    else:
+        generator = numpy.random.Generator(numpy.random.PCG64(seed))
+        chosen = generator.choice(total, count, replace=False)
+    where = numpy.searchsorted(upto, chosen, side="right")
+    needed = numpy.unique(where)
+    own = [(numpy.flatnonzero(by_block[each]) + each * BLOCK) * end.size + end.rank for each in needed]
+    told = yield from gather(end, own)
+    vertices = {
+        int(each): numpy.sort(numpy.concatenate([of_rank[place] for of_rank in told]))
+        for place, each in enumerate(needed)
+    }
+    before = upto - counts
+    places = zip(chosen, where, strict=True)
+    return numpy.array([vertices[int(at)][one - before[at]] for one, at in places], numpy.int64)
+
+
+def with_arcs(part: RankGraph, delegates: Any, vertex_count: int, ranks: int) -> NDArray[numpy.bool_]:
+    """Tell which of a rank's vertices have arcs, on the host; delegates have."""
+    filled = numpy.zeros(local_count(vertex_count, ranks, part.rank), numpy.bool_)
+    for offsets in (part.nn.row_offsets, part.nd.row_offsets):
+        filled |= _host(offsets[1:] != offsets[:-1])
+    own = _host(delegates)
+    filled[own[own % ranks == part.rank] // ranks] = True
+    return filled
+
+
+def _host(array: Any) -> NDArray[Any]:
+    on_host: NDArray[Any] = array if isinstance(array, numpy.ndarray) else array.get()
+    return on_host

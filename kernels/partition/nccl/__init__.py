@@ -18,8 +18,7 @@ from gravel.kernels.partition.nccl.communicator import (
     connect,
     why_not,
 )
-from gravel.kernels.partition.nccl.rank import NcclRank
-from gravel.kernels.partition.nccl.search import NcclSearch
+from gravel.kernels.partition.nccl.rank import NcclRank, NcclSearch
 
 __all__ = [
     "NcclCommunicator",

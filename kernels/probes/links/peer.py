@@ -7,7 +7,7 @@ import numpy
 from gravel.kernels.buffers import Buffer
 from gravel.kernels.cuda import load, resident_blocks
 from gravel.kernels.exchange import Gang
-from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+from gravel.kernels.partition.cuda.launching import DeviceBarrier
 from gravel.kernels.partition.cuda.mapping import Mapping, why_no_peers
 from gravel.kernels.partition.cuda.table import Slab, Table
 from gravel.kernels.partition.options import BARRIER_SECONDS, given_up

@@ -1,4 +1,4 @@
-"""A striped search on the GPUs of this process: any number of ranks on each device."""
+"""A striped search on GPUs: any number of ranks on each of this process, or a rank of a gang on its own."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy
 
 from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.result import BFSResult
+from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.devices import Devices
 from gravel.kernels.partition.cuda.launching import width_macros
-from gravel.kernels.partition.layout import PartitionedGraph, arc_count
+from gravel.kernels.partition.cuda.mapping import GroupRank
+from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, arc_count
 from gravel.kernels.striped.cuda.launch import Launch
 from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory
 from gravel.kernels.striped.layout import check_stripes
@@ -111,3 +113,49 @@ class CudaStripedSearch:
             whole[rank :: self.ranks] = cupy.asarray(packed)
 
         self._devices.on(0, write)
+
+
+class PeerStripe(GroupRank):
+    """A striped search as one rank of a gang.
+
+    Parameters
+    ----------
+    part, vertex_count, asked, options : as `gravel.kernels.striped.rank.StripedRankSearch` takes them.
+
+    """
+
+    def __init__(
+        self, gang: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
+    ) -> None:
+        self._depth = asked.depth
+        wide = max(gang.all_gather(arc_count(part.nn))) >= MOST_ARCS
+        self._memory = StripeMemory(
+            part,
+            vertex_count=vertex_count,
+            ranks=gang.size,
+            offset_dtype=numpy.uint64 if wide else numpy.uint32,
+            asked=asked,
+            options=options,
+        )
+        macros = {
+            **width_macros(part.nn.column_indices.dtype, wide=wide),
+            "TREE": self._memory.labels.tree,
+        }
+        self._launch: Launch = Launch(
+            macros,
+            self._map(gang, self._memory),
+            vertex_count=vertex_count,
+            options=options,
+        )
+
+    def run(self, source: int) -> RankLabels:
+        """Search from one vertex together with all ranks.
+
+        Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
+        """
+        taken = self._run(source, self._depth)
+        (levels,) = self._launch.levels()
+        labels = self._memory.labels
+        predecessor = numpy.ascontiguousarray(labels.predecessor.get()) if labels.tree else None
+        distance = numpy.ascontiguousarray(labels.distance.get())
+        return RankLabels(distance, predecessor, taken, levels)

@@ -12,7 +12,7 @@ from typing import Any
 
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries
-from gravel.stages.sections.ranks.times import in_turns
+from gravel.stages.sections.ranks import in_turns
 from gravel.stages.sections.rates import ARC_RATE, harmonic_mean, rates
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
 from gravel.stages.sections.studies import coordinates

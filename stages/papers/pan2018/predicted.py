@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from gravel.stages.artifacts import Links, Measurement
 from gravel.stages.charts import Axis, Curves, Line
 from gravel.stages.papers.pan2018.link_times import machine_with
-from gravel.stages.sections.ranks.thresholds import Split, run_names, split_of
-from gravel.stages.sections.ranks.times import in_turns, ranks_of, sent, spent
-from gravel.stages.sections.ranks.transports import transport_of
+from gravel.stages.sections.ranks import in_turns, ranks_of, sent, spent, transport_of
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
+from gravel.stages.sections.thresholds import Split, run_names, split_of
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.machines import Machine

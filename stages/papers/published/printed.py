@@ -13,7 +13,7 @@ from gravel.stages.artifacts import Verification
 from gravel.stages.papers.published.claims import claims_table
 from gravel.stages.papers.published.experiments import Experiment, experiments, graph_size
 from gravel.stages.papers.published.model import CONVENTIONS, Published, Row, Table, read_published
-from gravel.stages.sections.cells import Checks
+from gravel.stages.sections.layouts import Checks
 from gravel.stages.sections.repetitions import typical
 from gravel.stages.sections.section import Made, Section, table
 from gravel.stages.sections.studies import coordinates

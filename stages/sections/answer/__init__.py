@@ -9,19 +9,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gravel.stages.artifacts import Centrality, Measurement, Verification
-from gravel.stages.sections.answer.sentences import MAX_NAMED, asked, beside_runs, sentence
-from gravel.stages.sections.centralities import largest, name_of
-from gravel.stages.sections.findings import Findings
+from gravel.stages.artifacts import Verification
+from gravel.stages.sections.answer.found import found, leading, reached
+from gravel.stages.sections.answer.sentences import MAX_NAMED, asked, beside_runs, sentence, timing
 from gravel.stages.sections.graph500 import graph500_facts
-from gravel.stages.sections.ranks.times import in_turns
+from gravel.stages.sections.page import Findings
+from gravel.stages.sections.ranks import in_turns
 from gravel.stages.sections.rates import count
 from gravel.stages.sections.section import Made, Runs
-from gravel.stages.sections.studies import coordinates, is_batched
+from gravel.stages.sections.studies import coordinates
 from gravel.stages.sections.verification import checked_on
-
-MAX_MEASURES = 6
-"""Centralities of which the answer names the first vertices."""
 
 NO_CPU_CODE = re.compile(r"needs a GPU: strategy (\w+) has no CPU code")
 """A reason that a report has once for all strategies."""
@@ -33,18 +30,24 @@ MAX_REASONS = 3
 def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) -> Made:
     """Make the section of the answer from what a report was given and the other sections.
 
+    Its `title` is a text, or pieces of it where it names vertices of files.
+
     `verdict` is "passed", "FAILED", "not verified", or empty where nothing was measured.
     """
     measured, not_run = findings.measured, findings.not_run
     verdict, checks = verdict_of(measured, findings.of("Verification"))
     central = findings.of("Centrality")
     facts: list[list[Any]] = []
+    title = found(findings) if findings.from_files else []
     if measured:
         facts.append(["asked", asked(measured, findings.repeated)])
         facts.append(["checked", checks])
-        facts += reached(measured[0][1]) if len(measured) == 1 else []
+        if title:
+            facts.append(["time", timing(measured)])
+        elif len(measured) == 1:
+            facts += reached(measured[0][1])
     elif central:
-        facts += leading(central[:MAX_MEASURES])
+        facts += leading(central)
     reasons = dict.fromkeys(one.why for _, one in findings.of("Counters") if one.why)
     if reasons:
         facts.append(["not read", f"{'; '.join(reasons)}."])
@@ -55,15 +58,16 @@ def answer_section(findings: Findings, sections: Sequence[Mapping[str, Any]]) ->
     sentences = [*beside_runs(measured, findings.repeated, sections), *_compared(sections)]
     if sentences:
         facts.append(["compared", " ".join(sentences)])
-    elif len(measured) == 1:
-        facts.append(["compared", "Nothing: one way of searching was measured."])
+    elif len(measured) == 1 and not title:
+        facts.append(["compared", "Nothing: there is one measurement."])
     if any(in_turns(one) for _, one in measured):
         facts.append(["note", "Ranks took turns on shared hardware, so a speedup cannot be seen."])
     if not_run:
         facts.append(["not run", _not_run(not_run)])
+    end = _ending(verdict, subject_of(measured))
     return {
         "kind": "answer",
-        "title": sentence(findings, sections) + _ending(verdict, subject_of(measured)),
+        "title": [*title, end] if title else sentence(findings, sections) + end,
         "about": "",
         "verdict": verdict if measured else "",
         "facts": facts,
@@ -109,7 +113,7 @@ def _not_run(reasons: Mapping[str, str]) -> str:
 PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"
 
 
-SEARCHES = ("bfs", "sssp")
+SEARCHES = ("bfs", "shortest_paths")
 """Algorithms whose results are those of searches; others label vertices."""
 
 
@@ -139,8 +143,8 @@ def verdict_of(measured: Runs, verified: Sequence[tuple[str, Verification]]) -> 
     what = "search" if measured[0][1].algorithm in SEARCHES else "result"
     several = "" if searches == 1 else "es" if what == "search" else "s"
     return PASSED, (
-        f"Passed: {checks} check{'' if checks == 1 else 's'} on {searches:,} {what}{several}, "
-        f"from the graph alone{checked_on([one for _, one in verified])}{left_out}."
+        f"Passed: {checks} check{'' if checks == 1 else 's'} on {searches:,} {what}{several}, from the graph "
+        f"alone{checked_on([one for _, one in verified])}{left_out}."
     )
 
 
@@ -165,54 +169,3 @@ def _by_axes(labels: Sequence[str]) -> dict[frozenset[str], list[dict[str, str]]
 
 def _values(at: Mapping[str, str], axes: frozenset[str]) -> frozenset[tuple[str, str]]:
     return frozenset((axis, at[axis]) for axis in axes)
-
-
-LEADING = 3
-"""Vertices with the largest values that the answer names for a measure."""
-
-
-def reached(one: Measurement) -> list[list[Any]]:
-    """Say how many vertices the searches of one measurement reached, and how far the farthest is."""
-    vertices = one.graph.get("vertices")
-    if one.algorithm != "bfs" or not one.searches or not vertices or is_batched(one):
-        return []
-    found = sorted(search["reached"] for search in one.searches)
-    depths = sorted(search["depth"] for search in one.searches)
-    share = f" ({100 * found[0] / vertices:.3g} %)" if found[0] == found[-1] else ""
-    return [
-        [
-            "reached",
-            f"{_span(found)} of {vertices:,} vertices{share}; the farthest at distance {_span(depths)}.",
-        ]
-    ]
-
-
-def _span(values: Sequence[int]) -> str:
-    return f"{values[0]:,}" if values[0] == values[-1] else f"{values[0]:,} to {values[-1]:,}"
-
-
-def leading(several: Sequence[tuple[str, Centrality]]) -> list[list[Any]]:
-    """Name the vertices with the largest values of each measure, by the runs that found them."""
-    names = [name_of(one) for _, one in several]
-    if len(set(names)) < len(names):
-        return []  # of several graphs or orders, which the tables tell apart
-    facts: list[list[Any]] = []
-    for name, (label, one) in zip(names, several, strict=True):
-        if one.estimate is not None:
-            facts.append([name, _estimated(one.estimate)])
-            continue
-        text: list[Any] = []
-        for (first, *others), value in largest(one, LEADING):
-            text += [", " if text else "largest at ", {"vertex": first, "run": label}]
-            for vertex in others:
-                text += [" - ", {"vertex": vertex, "run": label}]
-            text.append(f" ({value:,.0f})" if value >= 100 else f" ({value:.3g})")
-        if text:
-            facts.append([name, [*text, "."]])
-    return facts
-
-
-def _estimated(estimate: Mapping[str, Any]) -> str:
-    low, high = estimate["low"], estimate["high"]
-    bounds = f"at least {low:.4g}" if high is None else f"{low:.4g} to {high:.4g}"
-    return f"{estimate['value']:.4g} ({bounds} with confidence {estimate['confidence']:g})."

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from gravel.stages.artifacts import Measurement
-from gravel.stages.sections.findings import Findings
-from gravel.stages.sections.ranking import BEST, ONCE, TIED
-from gravel.stages.sections.rates import NO_START, count, harmonic_mean, rates, span, vertices
-from gravel.stages.sections.registry import all_sections
+from gravel.stages.sections.components import component_sizes
+from gravel.stages.sections.page import Findings, all_sections
+from gravel.stages.sections.rates import (
+    NO_START,
+    TITLES,
+    capital,
+    count,
+    harmonic_mean,
+    mean_rate,
+    median_milliseconds,
+    rates,
+    span,
+    vertices,
+)
 from gravel.stages.sections.section import Runs
-from gravel.stages.sections.studies import Member, Study, coordinates, is_batched, studies
+from gravel.stages.sections.studies import BEST, ONCE, TIED, Member, Study, coordinates, is_batched, studies
 
 Measured = Sequence[tuple[str, "Measurement"]]
 
 MAX_VALUES = 5
 """Values of an axis that the answer lists."""
-
-TITLES = {"bfs": "BFS", "sssp": "Shortest paths", "components": "Connected components"}
 
 
 def sentence(findings: Findings, sections: Sequence[Mapping[str, Any]]) -> str:
@@ -68,31 +75,35 @@ def _one(one: Measurement, findings: Findings) -> str:
     if not one.searches:
         why = f", {NO_START}" if one.graph and not one.graph["arcs"] else ""
         return f"{_title(one)}: no search was made{why}"
-    time = median(search["milliseconds"] for search in one.searches)
     size = vertices(one.graph["vertices"]) if one.graph else "a graph of unknown size"
     if one.algorithm == "bfs":
         sources = len({search["source"] for search in one.searches})
         together = " searched together" if is_batched(one) else ""
-        share = " a source (its share of a batch)" if together else ""
-        start = f"BFS from {count(sources, 'source')}{together} over {size}"
-        return f"{start}: median {time:.3g} ms{share}, {_rate(one)}"
-    found = _components(findings)
-    return f"{_title(one)} of {size}: {found}median {time:.3g} ms, {_rate(one)}"
+        return f"BFS from {count(sources, 'source')}{together} over {size}: {_timing(one)}"
+    labels = next((one for _, one in findings.of("Traversal") if one.component is not None), None)
+    found = ""
+    if labels is not None and len(labels.component):
+        _, sizes = component_sizes(labels)
+        found = f"{count(len(sizes), 'component')}, the largest of {vertices(int(sizes.max()))}; "
+    return f"{capital(_title(one))} of {size}: {found}{_timing(one)}"
 
 
-def _components(findings: Findings) -> str:
-    import numpy
-
-    labels = next((one.component for _, one in findings.of("Traversal") if one.component is not None), None)
-    if labels is None or not len(labels):
-        return ""
-    sizes = numpy.bincount(numpy.asarray(labels).astype(numpy.int64))
-    number = int((sizes > 0).sum())
-    return f"{count(number, 'component')}, the largest of {vertices(int(sizes.max()))}; "
+def _timing(one: Measurement) -> str:
+    share = " a source (its share of a batch)" if is_batched(one) else ""
+    return f"median {median_milliseconds(one):.3g} ms{share}, {_rate(one)}"
 
 
 def _title(one: Measurement) -> str:
-    return TITLES.get(one.algorithm, one.algorithm)
+    kind = "connected " if one.algorithm == "components" else ""
+    return kind + TITLES.get(one.algorithm, one.algorithm)
+
+
+def timing(measured: Measured) -> str:
+    """Say how long searches took, and at which rate, in one sentence."""
+    made = [one for _, one in measured if one.searches]
+    if not made:
+        return "No search was made."
+    return f"{capital(_timing(made[0]) if len(made) == 1 else _timings(made))}."
 
 
 def _several(measured: Measured) -> str:
@@ -107,12 +118,18 @@ def _several(measured: Measured) -> str:
         where = f"{sizes[0]:,} to {sizes[-1]:,} vertices"
     if len(graphs) > 1:
         where = f"{len(graphs)} graphs of {where}"
-    times = sorted(median(search["milliseconds"] for search in one.searches) for one in made)
-    speeds = sorted(harmonic_mean(each) for one in made if (each := rates(one.searches, "edges")))
-    rate = "no rate, as no search reaches an edge"
-    if speeds:
-        rate = f"{span(speeds)} GTEPS (harmonic means, distinct edges)"
-    return f"{algorithms} in {len(made):,} ways over {where}: medians of {span(times)} ms, {rate}"
+    return f"{capital(algorithms)} over {where}, {count(len(made), 'measurement')}: {_timings(made)}"
+
+
+def _timings(made: Sequence[Measurement]) -> str:
+    times = sorted(map(median_milliseconds, made))
+    speeds = sorted(speed for one in made if (speed := mean_rate(one)) is not None)
+    rate = (
+        f"{span(speeds)} GTEPS (harmonic means, distinct edges)"
+        if speeds
+        else "no rate, as no search reaches an edge"
+    )
+    return f"medians of {span(times)} ms, {rate}"
 
 
 def _scaled(section: Mapping[str, Any]) -> str:
@@ -124,7 +141,7 @@ def _scaled(section: Mapping[str, Any]) -> str:
     first, last = min(each[unit][0] for each in series), max(each[unit][-1] for each in series)
     text = f"{times[0][0]:.3g} ms with {first}, {times[0][1]:.3g} ms with {last}" if len(series) == 1 else ""
     return f"{kind} scaling over {first} to {last} {unit}: {span(ends)} % of the ideal at {last}" + (
-        f" (median {text})" if text else f" in {len(series)} ways"
+        f" (median {text})" if text else f", {len(series)} series"
     )
 
 
@@ -236,12 +253,12 @@ def standing_text(study: Study, like: Sequence[Member]) -> str:
         named = ", ".join(_plain(member.name) for member in tied[:MAX_NAMED])
         more = f" and {len(tied) - MAX_NAMED} more" if len(tied) > MAX_NAMED else ""
         return (
-            f"{named}{more} are tied within their spread, from {tied[0].milliseconds:.3g} ms"
-            f"{span if slowest not in tied else ''}"
+            f"{named}{more} are tied within the spread of their times; the shortest is "
+            f"{tied[0].milliseconds:.3g} ms{span if slowest not in tied else ''}"
         )
     if any(standing[member.label].word == ONCE for member in like):
-        return "measured once and from one source each, so they are not ranked"
-    return "all ran the same code, so they are not ranked"
+        return "not ranked, as each was measured once, from one source"
+    return "not ranked, as all ran the same code"
 
 
 def _plain(name: str) -> str:

@@ -188,7 +188,7 @@ def test_results_of_workflows(tmp_path):
         "workflow: paths\nstages:\n"
         f"  edges: {{stage: ingest, file: {tmp_path / 'edges.csv'}}}\n"
         "  graph: {stage: symmetrize, input: edges, direction: as_given, weights: minimum}\n"
-        "  paths: {stage: traverse, input: graph, algorithm: sssp, sources: [a, d]}\n"
+        "  paths: {stage: traverse, input: graph, algorithm: shortest_paths, sources: [a, d]}\n"
     )
     first, second = gravel.run(workflow, cache=tmp_path / "cache")["paths"]
     assert first.path_to("c") == ["a", "b", "c"]
@@ -215,7 +215,7 @@ def test_a_workflow_that_partitions_weights_is_refused_before_it_runs(tmp_path):
         f"  edges: {{stage: ingest, file: {tmp_path / 'edges.csv'}}}\n"
         "  graph: {stage: symmetrize, input: edges, weights: minimum}\n"
         "  small: {stage: compress, input: graph}\n"
-        "  paths: {stage: traverse, input: small, algorithm: sssp, sources: [a]}\n"
+        "  paths: {stage: traverse, input: small, algorithm: shortest_paths, sources: [a]}\n"
         "  parts: {stage: partition, input: graph, ranks: 2}\n"
     )
     with pytest.raises(RequestError, match="the graph has weights, and a partition carries none"):
@@ -252,7 +252,7 @@ def test_graphs_without_weights():
     for graph in (plain, plain.compress()):
         with pytest.raises(ValueError, match="shortest paths need weights"):
             graph.shortest_paths("a")
-    with pytest.raises(ValueError, match="there is no sssp strategy 'bellman'"):
+    with pytest.raises(ValueError, match="there is no shortest_paths strategy 'bellman'"):
         WAYS["arrays"]().shortest_paths("a", strategy="bellman")
     with pytest.raises(KeyError):
         WAYS["arrays"]().shortest_paths("zoe")

@@ -183,7 +183,7 @@ def test_an_unreached_vertex_has_no_distance(weights, kind, none):
     assert graph.paths([1, 1], [2, 3]).to_arrow()["distance"].to_pylist() == [weights[0], None]
     assert graph.distances(1).to_arrow()["distance"].to_pylist() == [0, 1, None, None]
     assert "vertices by distance" in search._repr_html_()
-    assert "pairs by length" in graph.paths([1, 1], [2, 3])._repr_html_()
+    assert "with a path" in graph.paths([1, 1], [2, 3])._repr_html_()
 
 
 @pytest.mark.parametrize("name", ["numpy", "cupy"])

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gravel
+from gravel.graphs import adjacency
 from gravel.graphs.graph import Graph
 from gravel.stages import compress, reorder
 from tests.stages.test_subgraph import MACHINE, call, graph_of
@@ -138,7 +139,7 @@ def test_what_is_near() -> None:
     near = roads.shortest_paths("a").within(6)
     assert near.edges().to_pydict() == {"source": ["a", "b"], "target": ["b", "c"], "weight": [5, 1]}
     assert near.shortest_paths("a").within(float("inf")).vertices.to_pylist() == ["a", "b", "c"]
-    with pytest.raises(ValueError, match="hops is -1; it must be 0 or more"):
+    with pytest.raises(ValueError, match="hops is -1; it must be a whole number, 0 or more"):
         search.within(-1)
     with pytest.raises(ValueError, match="predecessors alone"):
         roads.bfs("b", "predecessor").within(1)
@@ -225,3 +226,25 @@ def test_a_run_has_subgraphs_too(tmp_path: Any, monkeypatch: pytest.MonkeyPatch)
     assert run["near"].vertices.to_pylist() == [20, 30, 40]
     assert run["bfs"].path_to(40) == [20, 30, 40]
     assert run["bfs"].within(1).edges().to_pydict() == {"source": [20], "target": [30]}
+
+
+@pytest.mark.parametrize("value", [1.5, -1, float("inf"), float("nan"), "2", None, True])
+def test_hops_and_k_are_whole_numbers(value: Any) -> None:
+    graph = gravel.graph([(1, 2), (2, 3)])
+    for name, ask in (("hops", graph.bfs(1).within), ("k", graph.core), ("hops", graph.neighbourhood)):
+        with pytest.raises((TypeError, ValueError), match=f"{name} is .*; .*a whole number"):
+            ask(value)
+    assert len(graph.bfs(1).within(numpy.int64(1))) == len(graph.core(1.0)) - 1 == 2
+
+
+def test_parts_of_rows_are_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = numpy.random.default_rng(3)
+    ends, weights = rng.integers(0, 40, (2, 300)), rng.integers(1, 9, 300).astype(numpy.uint32)
+    monkeypatch.setattr("gravel.kernels.row_blocks.LEAST_WORK", 1)
+    for graph in (plain := gravel.graph(tuple(ends), weights=weights)), plain.reorder("degree"):
+        whole = adjacency.edges_of(graph._rows)
+        parts = list(adjacency.parts_of(graph._rows, edges=True, arcs=7))
+        assert len(parts) > 10
+        for place, each in enumerate(whole):
+            assert numpy.array_equal(numpy.concatenate([part[place] for part in parts]), each)
+        assert (graph.to_scipy() != plain.to_scipy()).nnz == 0

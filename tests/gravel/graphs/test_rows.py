@@ -90,7 +90,7 @@ def test_an_error_throws_it_away_as_well(error, monkeypatch):
     numpy.testing.assert_array_equal(graph.shortest_paths(7).distance.to_numpy(), expected)
 
 
-KEYS = {"bfs": ("both", "auto", "out", None), "shortest_paths": ("sssp", "both", "auto", "out")}
+KEYS = {"bfs": ("both", "auto", "out", None), "shortest_paths": ("shortest_paths", "both", "auto", "out")}
 
 
 @pytest.mark.parametrize("name", KEYS)

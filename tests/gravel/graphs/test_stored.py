@@ -14,6 +14,9 @@ import pyarrow.parquet
 import pytest
 
 import gravel
+from gravel.pipeline.gc.collection import Policy, collect
+from gravel.pipeline.records.past_runs import find_run, list_runs
+from gravel.pipeline.store.cache import Cache
 from tests.gravel.samples import by_id, random_edges
 from tests.web_server import WebServer
 
@@ -44,11 +47,6 @@ def states(run: str) -> dict[str, str]:
     return {stage["key"]: stage["state"] for stage in record["stages"]}
 
 
-def last_run() -> str:
-    runs = [path for path in Path("cache", "runs").iterdir() if path.is_dir()]
-    return max(runs, key=lambda path: path.stat().st_ctime_ns).name
-
-
 def test_a_workflow_finds_what_a_notebook_read():
     assert gravel.graph("edges.txt").bfs(10).path_to(30) == [10, 20, 30]
     run = gravel.run("shared.yaml", cluster="inline")
@@ -56,9 +54,22 @@ def test_a_workflow_finds_what_a_notebook_read():
 
 
 def test_a_notebook_finds_what_a_workflow_read():
-    gravel.run("shared.yaml", cluster="inline")
+    run = gravel.run("shared.yaml", cluster="inline")
     assert len(gravel.graph(Path("edges.txt"))) == 5
-    assert states(last_run()) == {"edges": "cached", "graph": "cached"}
+    assert [path.name for path in Path("cache", "runs").iterdir()] == [run.name]
+
+
+def test_a_graph_of_a_file_leaves_a_run_only_if_it_computes_and_never_the_last():
+    run = gravel.run("shared.yaml", cluster="inline")
+    gravel.graph("edges.txt", directed=True)
+    root = Path("cache")
+    computed, first = list_runs(root, exports=True)
+    assert (computed["kind"], first["run"]) == ("export", run.name)
+    assert find_run(root, "last")[0].name == run.name
+    assert [record["run"] for record in list_runs(root)] == [run.name]
+    collect(Cache(root), Policy(), delete=True)
+    gravel.graph("edges.txt", directed=True)
+    assert len(list_runs(root, exports=True)) == 2, "its results were removed"
 
 
 def test_without_a_cache():

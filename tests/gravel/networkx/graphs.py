@@ -93,6 +93,12 @@ def calls(made, seed):
         () if made.is_multigraph() else itertools.product((True, False), (None, 1, 2, len(made)))
     ):
         yield "edge_betweenness_centrality", (), {"normalized": normalized, "k": k, "seed": 4}
+        yield "edge_betweenness_centrality", (), {"weight": "cost", "k": k, "seed": 4}
+    for weight, k in itertools.product(("hops", "cost", "weight"), (None, 2)):
+        yield "betweenness_centrality", (), {"weight": weight, "k": k, "seed": 3, "endpoints": k is None}
+    for distance in ("hops", "cost", "weight"):
+        yield "closeness_centrality", (), {"distance": distance}
+        yield "closeness_centrality", (a,), {"distance": distance, "wf_improved": False}
     yield "closeness_centrality", (), {}
     yield "closeness_centrality", (a,), {"wf_improved": False}
     several = (None, a, [a, b, a], [], 5.5, [[]])
@@ -150,7 +156,13 @@ def pagerank_calls(made, a, b, c):
         yield "pagerank", (), {"max_iter": most, "tol": 1e-10}
 
 
-SUMS = ("betweenness_centrality", "edge_betweenness_centrality", "harmonic_centrality", "pagerank")
+SUMS = (
+    "closeness_centrality",
+    "betweenness_centrality",
+    "edge_betweenness_centrality",
+    "harmonic_centrality",
+    "pagerank",
+)
 
 
 def outcome(name, made, positional, named, backend):

@@ -164,7 +164,7 @@ def test_arcs_of_each_level_are_counted_for_both_directions(seed):
     rows = random_rows(seed, symmetric=seed % 2 == 0, vertices=200)
     back = rows if seed % 2 == 0 else reversed_rows(*rows)[:2]
     own = brandes.Workspace(200, 200, rows[1].dtype)
-    _, depth = brandes._forward((*rows, *back), 0, own.search)
+    _, depth = brandes._forward((*rows, *back), 0, own.search, numpy.zeros(1, numpy.int32))
     for level in range(depth + 1):
         there = own.level == level
         degrees = [int(numpy.diff(offsets)[there].sum()) for offsets, _ in (rows, back)]

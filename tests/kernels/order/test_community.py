@@ -239,8 +239,9 @@ def test_columns_in_pinned_memory_give_the_same_order(kind):
 def test_communities_keep_to_what_the_stage_states():
     import cupy
 
+    from gravel.kernels.buffers import exact
+    from gravel.kernels.order import buffers
     from gravel.kernels.placement.pinned import buffer, pin
-    from gravel.stages.ordering.placing import COMMUNITY_BYTES_PER_ROW
 
     scale = 17
     source, target = generate("rmat", scale=scale, edge_factor=32, seed=2)
@@ -250,7 +251,7 @@ def test_communities_keep_to_what_the_stage_states():
     there, expected = pin(held).view(), permutation("community", offsets, columns)
     pool, room = cupy.get_default_memory_pool(), 8 << 20
     pool.free_all_blocks()
-    most = COMMUNITY_BYTES_PER_ROW * (1 << scale) + room
+    most = exact(buffers.community(1 << scale, "u4")) + room
     assert most < columns.nbytes
     # Blocks are rounded up.
     pool.set_limit(size=pool.total_bytes() + most + (2 << 20))

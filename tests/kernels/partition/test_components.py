@@ -9,8 +9,7 @@ import numpy
 import pytest
 
 from gravel.kernels.partition import PartitionedGraph, components_of_rank, partition
-from gravel.kernels.partition.components import components, components_program
-from gravel.kernels.partition.components_rank import ComponentsRank
+from gravel.kernels.partition.components import ComponentsRank, components, components_program
 from gravel.kernels.partition.visits import smallest_each
 from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat

@@ -19,8 +19,8 @@ from gravel.kernels.partition import (
     storage_of,
     take_census,
 )
-from gravel.kernels.partition.distributor import EdgeSource, RankShare, distribute_program
 from gravel.kernels.partition.distributor.cpu import RankBuilder
+from gravel.kernels.partition.distributor.program import EdgeSource, RankShare, distribute_program
 from gravel.kernels.partition.layout import to_arrays
 from gravel.kernels.partition.storage import storage
 from tests.kernels.conformance import fetch

@@ -17,7 +17,7 @@ from gravel.kernels.partition import (
     suggest_threshold,
     to_arrays,
 )
-from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.chunks import assemble
 from gravel.kernels.partition.components import components
 from gravel.kernels.partition.storage import storage
 from tests.zoo import ZooGraph, scipy_components, scipy_distances, zoo

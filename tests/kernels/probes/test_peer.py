@@ -68,7 +68,7 @@ def test_all_gpus_of_this_host(name: str) -> None:
 
 
 def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition.cuda.device_barrier import DeviceBarrier
+    from gravel.kernels.partition.cuda.launching import DeviceBarrier
     from gravel.kernels.probes.links.peer import PeerLink
 
     described = DeviceBarrier.described

@@ -123,7 +123,7 @@ def test_traverse_and_python(method: Any) -> None:
         rows = graph
         if method is not None:
             rows = reorder.reorder(context, reorder.ReorderParameters(method=method), input=graph)
-        parameters = traverse.TraverseParameters(algorithm="sssp", sources={"random": 3})
+        parameters = traverse.TraverseParameters(algorithm="shortest_paths", sources={"random": 3})
         labels, measured = traverse.traverse(context, parameters, input=rows)
         assert measured.backend == backend
         assert verify.verify(context, verify.VerifyParameters(), graph=graph, traversal=labels).checks

@@ -8,7 +8,7 @@ import pytest
 from gravel.kernels.bfs import prepare as prepare_csr
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.partition import to_arrays
-from gravel.kernels.partition.assemble import assemble
+from gravel.kernels.partition.chunks import assemble
 from gravel.kernels.partition.components import components
 from gravel.kernels.striped import (
     StripedOptions,

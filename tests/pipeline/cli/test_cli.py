@@ -345,7 +345,7 @@ workflow: weighted
 stages:
   edges: {stage: ingest, file: edges.txt}
   graph: {stage: symmetrize, input: edges, direction: as_given, weights: minimum}
-  search: {stage: traverse, input: graph, algorithm: sssp, sources: {random: 2}}
+  search: {stage: traverse, input: graph, algorithm: shortest_paths, sources: {random: 2}}
   paths: {stage: paths, input: graph, pairs: {random: 2}}
   strong: {stage: traverse, input: graph, algorithm: strong_components}
 """)

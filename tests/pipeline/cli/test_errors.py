@@ -46,8 +46,8 @@ ZERO = [
     ("traverse", "sources: []"),
     ("traverse", "sources: {random: 0}"),
     ("traverse", "sources: {vertices: []}"),
-    ("traverse", "algorithm: sssp, sources: []"),
-    ("centrality", "measure: closeness, vertices: {vertices: []}"),
+    ("traverse", "algorithm: shortest_paths, sources: []"),
+    ("centrality", "measure: closeness, vertices: []"),
     ("centrality", "measure: closeness, vertices: {random: 0}"),
     ("centrality", "measure: betweenness, sources: {random: 0}"),
     ("paths", "pairs: []"),
@@ -65,7 +65,11 @@ def test_zero_sources(asked: Any, stage: str, given: str) -> None:
 
 PLANNED = [
     # The vertices of a file of 24 bytes are guessed before it is read.
-    ("traverse", "algorithm: sssp", "has no weights, which algorithm sssp needs; symmetrize with `weights:"),
+    (
+        "traverse",
+        "algorithm: shortest_paths",
+        "no weights, which algorithm shortest_paths needs; symmetrize with",
+    ),
     ("paths", "pairs: {random: 1}, by: weights", "no weights, which paths by weights need; symmetrize with"),
     ("paths", "pairs: {random: 1}, memory: 10", "bytes, and `memory` is 10"),
     ("centrality", "measure: closeness, memory: 10", "bytes beside the graph, and `memory` is 10"),
@@ -84,6 +88,14 @@ def test_what_its_parameters_do_not_allow_is_refused_with_file_and_line(
     assert "memory" in message or "memory" not in printed[printed.index("error:") :]
     assert message in printed
     assert "started" not in printed
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+def test_shortest_paths_have_one_name(asked: Any, verb: str) -> None:
+    code, printed = asked(verb, "traverse", "algorithm: sssp")
+    assert code == 2
+    assert "bad.yaml:5:" in printed
+    assert "is 'sssp', and its name here is shortest_paths: use shortest_paths" in printed
 
 
 def test_a_directed_graph_for_a_strategy_of_undirected_ones(asked: Any) -> None:
@@ -130,7 +142,7 @@ WEIGHTS = [
 @pytest.mark.parametrize(("text", "weights", "message", "code"), WEIGHTS)
 @pytest.mark.parametrize("direction", ["out", "in"])
 def test_weights_that_no_search_takes(asked, text, weights, message, code, direction) -> None:
-    given = f"algorithm: sssp, sources: [10], direction: {direction}"
+    given = f"algorithm: shortest_paths, sources: [10], direction: {direction}"
     graph = f"direction: as_given, weights: {weights}"
     found, printed = asked("run", "traverse", given, text=text, graph=graph)
     assert found == code
@@ -142,14 +154,14 @@ def test_weights_that_no_search_takes(asked, text, weights, message, code, direc
 @pytest.mark.parametrize("weight", ["nan", "inf", "-inf", "1e400"])
 def test_weights_that_are_no_numbers_are_refused_with_their_line(asked: Any, weight: str) -> None:
     text = f"10 11 2\n11 12 {weight}\n"
-    code, printed = asked("run", "traverse", "algorithm: sssp", text=text, graph="weights: minimum")
+    code, printed = asked("run", "traverse", "algorithm: shortest_paths", text=text, graph="weights: minimum")
     assert code == 1
     assert f"edges.txt:2: found '{weight}' where a weight belongs" in printed
 
 
 def test_sums_of_weights_that_overflow(asked: Any) -> None:
     text = "10 11 4294967295\n10 11 4294967295\n"
-    code, printed = asked("run", "traverse", "algorithm: sssp", text=text, graph="weights: sum")
+    code, printed = asked("run", "traverse", "algorithm: shortest_paths", text=text, graph="weights: sum")
     assert code == 1
     assert "add up to more than uint32 holds, 4294967295" in printed
 
@@ -163,7 +175,7 @@ def test_a_source_that_is_listed_twice_is_searched_from_twice(asked: Any) -> Non
 
 
 def test_a_vertex_that_is_listed_twice_is_measured_once(asked: Any) -> None:
-    code, printed = asked("plan", "centrality", "measure: closeness, vertices: {vertices: [1, 1]}")
+    code, printed = asked("plan", "centrality", "measure: closeness, vertices: [1, 1]")
     assert code == 2
     assert "bad.yaml:5:3: error: stage centrality: vertex 1 is listed twice" in printed
 

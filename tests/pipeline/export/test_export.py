@@ -58,9 +58,20 @@ def test_bfs_columns(target: Path, batch_rows: int, monkeypatch: pytest.MonkeyPa
 
 def test_lengths_of_paths(target: Path):
     distance = numpy.array([[0.0, 2.5, numpy.inf]])
-    one = Traversal(algorithm="sssp", sources=numpy.array([0]), distance=distance, vertex_count=3)
+    one = Traversal(algorithm="shortest_paths", sources=numpy.array([0]), distance=distance, vertex_count=3)
     write_file(columns_of(one, GAPS), target)
     assert read(target)["distance"] == [0.0, 2.5, numpy.inf if target.suffix == ".npz" else None]
+
+
+def test_csv_has_lengths_of_float32_weights_as_float32(tmp_path: Path) -> None:
+    distance = numpy.array([[0.0, numpy.float32(0.1), numpy.inf]], numpy.float64)
+    one = Traversal(algorithm="shortest_paths", sources=numpy.array([0]), distance=distance, vertex_count=3)
+    write_file(columns_of(one, GAPS), tmp_path / "one.csv")
+    assert [line.split(",")[-1] for line in (tmp_path / "one.csv").read_text().split()[1:]] == [
+        "0",
+        "0.1",
+        "",
+    ]
 
 
 def test_an_id_of_minus_one_is_an_id(target: Path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -266,3 +268,45 @@ def test_values_that_make_equal_runs_have_a_file_each(home: Path) -> None:
     done = gravel("export", "m.yaml", "same", "--to", "{stage}.csv", "--cluster", "inline")
     assert done.stdout == "4 rows -> same.csv\n"
     assert rows(home / "out/first.csv") == rows(home / "out/second.csv")
+
+
+MAKEFILE = """
+done.txt: out.csv
+\techo made >> done.txt
+out.csv: w.yaml d/a.txt
+\t{gravel} export w.yaml parts --where dataset=a --to out.csv --cluster inline
+"""
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_goes_on_only_where_a_content_changed(home: Path) -> None:
+    (home / "Makefile").write_text(MAKEFILE.format(gravel=Path(sys.executable).with_name("gravel")))
+
+    def make() -> tuple[int, str]:
+        done = subprocess.run(["make"], capture_output=True, text=True, check=False, timeout=300)
+        return done.returncode, done.stderr
+
+    assert make()[0] == 0
+    first = (home / "out.csv").stat().st_mtime_ns
+    (home / "d/a.txt").write_text("3 4\n1 2\n")  # another file, the same components
+    assert make()[0] == 0
+    assert (home / "out.csv").stat().st_mtime_ns == first
+    assert (home / "done.txt").read_text() == "made\n"
+    whole = (home / "out.csv").read_bytes()
+    (home / "d/a.txt").write_text("1 2\n3\n")
+    code, told = make()
+    assert code == 2
+    assert "d/a.txt:2: found '3'" in told
+    assert "Error 1" in told
+    assert (home / "out.csv").read_bytes() == whole
+    assert {path.name for path in home.iterdir()} == {
+        "Makefile",
+        "cache",
+        "d",
+        "done.txt",
+        "out.csv",
+        "w.yaml",
+    }
+    (home / "d/a.txt").write_text("1 2\n")
+    assert make()[0] == 0
+    assert (home / "done.txt").read_text() == "made\nmade\n"

@@ -97,6 +97,36 @@ def test_vertices_that_are_not_in_the_subgraph() -> None:
     assert "source 3 is not in the graph (the nearest id that is: 1)" in refused.output
 
 
+MEASURED = """
+workflow: named
+stages:
+  edges: {stage: ingest, file: edges.txt}
+  graph: {stage: symmetrize, input: edges}
+  close: {stage: centrality, input: graph, measure: closeness, vertices: CHOSEN}
+  ranks: {stage: centrality, input: graph, measure: pagerank, personalization: CHOSEN}
+"""
+
+
+@pytest.mark.parametrize(
+    "names", [range(7), range(100, 800, 100), [f"P{v:05}" for v in range(7)]], ids=["from 0", "gaps", "texts"]
+)
+def test_measures_name_vertices_by_ids(names: Any) -> None:
+    chosen = [names[5], names[2]]
+    Path("list.txt").write_text("".join(f"{each}\n" for each in chosen))
+    for given in (f"[{chosen[0]}, {chosen[1]}]", "{file: list.txt}"):
+        write(names, text=MEASURED.replace("CHOSEN", given))
+        assert run().return_value == 0
+        assert [row["vertex"] for row in export("close")] == list(map(str, chosen))
+        ranks = {row["vertex"]: float(row["pagerank"]) for row in export("ranks")}
+        assert max(ranks, key=ranks.__getitem__) == str(names[5])
+    missing, nearest = ("P00009", "the nearest ids that are: 'P00006'")
+    if not isinstance(names[0], str):
+        missing, nearest = "9999", f"the nearest id that is: {names[6]}"
+    write(names, text=MEASURED.replace("CHOSEN", f"[{missing}]"))
+    with pytest.raises(RequestError, match=rf"^vertex '?{missing}'? is not in the graph \({nearest}"):
+        run()
+
+
 def test_a_list_of_vertices_in_a_file() -> None:
     write(range(7), text=WORKFLOW.replace("vertices: [LISTED]", "vertices: {file: list.txt}"))
     Path("list.txt").write_text("3\n1\n3\n2\n")

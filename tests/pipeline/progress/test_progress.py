@@ -145,8 +145,8 @@ def test_a_pace_has_a_rate_and_a_remaining_time() -> None:
 def test_numbers_are_short() -> None:
     told = [format_count(count) for count in (0, 999, 1000, 12345, 4_560_000, 2e9, 3e12)]
     assert told == ["0", "999", "1k", "12.3k", "4.56M", "2G", "3T"]
-    told = [format_seconds(seconds) for seconds in (0.123, 12.34, 99.99, 245, 7380)]
-    assert told == ["0.12 s", "12.3 s", "1 min 40 s", "4 min 05 s", "2 h 03 min"]
+    told = [format_seconds(seconds) for seconds in (0.00042, 0.123, 12.34, 99.99, 245, 7380)]
+    assert told == ["0.00042 s", "0.12 s", "12.3 s", "1 min 40 s", "4 min 05 s", "2 h 03 min"]
 
 
 def test_a_kernel_that_is_compiled_is_named_while_it_is() -> None:

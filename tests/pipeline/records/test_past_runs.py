@@ -10,9 +10,17 @@ from pathlib import Path
 import pytest
 
 from gravel.pipeline.core.errors import RequestError
-from gravel.pipeline.records.past_runs import find_run, last_report, list_runs, read_run, stage_log
+from gravel.pipeline.records.past_runs import (
+    find_run,
+    last_report,
+    list_runs,
+    read_run,
+    reading_notes,
+    stage_log,
+)
 from gravel.pipeline.records.record import RunRecord, log_name, new_run_id
 from gravel.pipeline.scheduler.execution import outline_of
+from gravel.pipeline.store.cache import Cache
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
 
@@ -102,3 +110,10 @@ def test_the_last_report_is_that_of_the_same_workflow_and_recipes(tmp_path: Path
     assert last_report(tmp_path, "tiny.yaml", ["r1"]) == str(record.folder / "report.html")
     assert last_report(tmp_path, "tiny.yaml", ["r1", "r2"]) is None
     assert last_report(tmp_path, "other.yaml", ["r1"]) is None
+
+
+def test_files_that_were_read_alike_are_one_note(tmp_path: Path) -> None:
+    remarks = [f"read g{place}.txt as: blanks, no header" for place in range(60)] + ["read x.csv as: comma"]
+    stages = [{"stage": "ingest", "remarks": [remark], "outputs": []} for remark in remarks]
+    notes = reading_notes({"stages": stages}, Cache(tmp_path))
+    assert notes == ["read 60 files as: blanks, no header", "read x.csv as: comma"]

@@ -344,6 +344,6 @@ def test_vertices_of_a_subgraph_have_their_ids_where_its_graph_is_reported_too(t
     assert done.exit_code == 0, done.output
     [page] = (tmp_path / "cache").glob("runs/*/report.html")
     shown = page.read_text()
-    assert "PageRank of 4 vertices." in shown
+    assert "Largest PageRank of 4 vertices: 900 (" in shown
     assert "largest at 900 (" in shown
     assert "vertex 3" not in shown

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gravel.pipeline.report.parts import MAX_STAGES, profile_report
+from gravel.pipeline.report.parts import MAX_DATA_SETS, MAX_STAGES, joined_reports, profile_report
 from tests.pipeline.cli.test_run import gravel
 from tests.pipeline.report.browser import DARK, LIGHT, ask, needs_browser
 
@@ -123,3 +123,41 @@ def test_a_browser_draws_it_with_its_table(folder: Path, tmp_path: Path, scheme:
     assert found["rows"] == ["edges", "graph", "bfs"]
     assert found["painted"] > 2_000
     assert found["right"] <= found["width"]
+
+
+def _report(name: str, verdict: str = "passed") -> dict[str, Any]:
+    facts = [["machine", "a test"], ["time", f"{name} ms"]]
+    title = f"BFS from {name}, searches verified."
+    answer = {
+        "kind": "answer",
+        "title": title,
+        "part": "answer",
+        "about": "",
+        "verdict": verdict,
+        "facts": facts,
+    }
+    rows = {"kind": "table", "title": "Graphs", "part": "details", "about": "", "columns": ["run"]}
+    chart = {"kind": "figure", "title": f"Frontier of {name}", "part": "details", "chart": None}
+    sections = [answer, {**rows, "rows": [[name]]}, chart]
+    return {"key": f"summary[dataset={name}]", "title": f"BFS: dataset={name}", "sections": sections}
+
+
+def test_reports_of_many_data_sets_are_rows_of_their_tables() -> None:
+    names = [f"g{place}" for place in range(MAX_DATA_SETS + 1)]
+    alone = {"key": "other", "title": "Other", "sections": []}
+    joined, other = joined_reports([*map(_report, names), alone])
+    assert other is alone
+    assert (joined["key"], joined["title"]) == ("summary", "BFS")
+    answer, answers, graphs = joined["sections"]
+    assert (answer["title"], answer["verdict"]) == ("9 data sets, all verified.", "passed")
+    assert answer["facts"] == [["machine", "a test"]]
+    assert answers["columns"] == ["data set", "answer", "time"]
+    assert answers["rows"][1] == ["g1", "BFS from g1, searches verified.", "g1 ms"]
+    assert graphs["rows"] == [[name] for name in names]
+    failed = joined_reports([*map(_report, names), _report("bad", "FAILED")])[0]["sections"][0]
+    assert (failed["title"], failed["verdict"]) == ("10 data sets, verification FAILED.", "FAILED")
+
+
+def test_reports_of_few_data_sets_stay_apart() -> None:
+    few = [_report(f"g{place}") for place in range(MAX_DATA_SETS)]
+    assert joined_reports(few) == few

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gravel.pipeline.report.tables import MAX_CELLS, chart_table, shown_table
+from gravel.pipeline.report.tables import MAX_CELLS, chart_table, data_set_tables, prepared_table, shown_table
 from gravel.stages.charts import Axis, Chart, Curves, Line, Rule, Span
 from tests.pipeline.report.chart_gallery import frontier, maps, matrix, spread, stacks, times
 
@@ -61,3 +61,23 @@ def test_a_long_table_is_cut_with_a_word() -> None:
     shown = shown_table(Chart(about="", panels=(Curves(lines=(Line(name="a", x=many, y=many),)),)))
     assert len(shown["rows"]) == MAX_CELLS // 2
     assert shown["about"] == "The first 2,000 of 20,000 rows; report.json has all."
+
+
+def test_a_table_of_one_row_has_a_row_for_each_of_its_many_columns() -> None:
+    columns = ["run", "ms", "rate", "depth", "verified"]
+    shown = prepared_table({"columns": columns, "rows": [["bfs", 2.0, 0.5, 3, "passed"]]}, 100)
+    assert shown["listed"]
+    assert [(cell["name"], cell["text"]) for cell in shown["cells"][0]][:2] == [
+        ("run", "bfs"),
+        ("ms", "2.00"),
+    ]
+    assert not prepared_table({"columns": columns[:3], "rows": [["bfs", 2.0, 0.5]]}, 100)["listed"]
+    assert not prepared_table({"columns": columns, "rows": [["a", 1.0, 1.0, 1, "passed"]] * 2}, 100)["listed"]
+
+
+def test_times_are_written_as_everywhere_and_sorted_by_their_seconds() -> None:
+    row = {"name": "a", "state": "done", "change": "new", "stages": {"done": 1}, "vertices": 2, "edges": 1}
+    record = {"datasets": [{**row, "seconds": 245.0, "error": None, "location": "a.txt"}]}
+    (report,) = data_set_tables(record)
+    cells = {cell["name"]: cell for cell in prepared_table(report["sections"][0], 100)["cells"][0]}
+    assert (cells["time"]["text"], cells["time"]["order"]) == ("4 min 05 s", 245.0)

@@ -22,8 +22,7 @@ from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.partitioning import resident
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.ranks.distributed_rank import find_as_rank
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import traverse

@@ -36,7 +36,7 @@ def run(*arguments: str) -> str:
 def test_a_data_file_is_searched_and_the_answer_printed(folder: Path) -> None:
     told = run("data.txt", "--sources", "3,10").splitlines()
     rows = [line.split() for line in told]
-    assert rows[0] == ["SOURCE", "REACHED", "LEVELS", "MILLISECONDS"]
+    assert rows[0] == ["SOURCE", "REACHED", "LEVELS", "TOOK"]
     assert rows[1][:6] == ["3", "4", "of", "6", "vertices", "(66.7%)"]
     assert rows[1][6] == "2"
     assert rows[2][:6] == ["10", "2", "of", "6", "vertices", "(33.3%)"]

@@ -29,7 +29,7 @@ def found(text: str, **columns: Any) -> list[int]:
     table = pyarrow.table({**columns, "row": list(range(len(next(iter(columns.values())))))})
     made = parse(text)
     rows: list[int] = table.filter(made.expression(table.schema))["row"].to_pylist()
-    assert rows == [row for row, held in enumerate(made.holds(table).to_pylist()) if held]
+    assert rows == [row for row, held in enumerate(made.kept(table, typed=True).to_pylist()) if held]
     return rows
 
 
@@ -218,10 +218,10 @@ def test_literals_are_of_the_type_of_their_column() -> None:
     assert found(f"a > '{ids[1]}'", a=pyarrow.array(ids, pyarrow.uuid())) == [0]
     assert found("a == true", a=pyarrow.array([True, False, None])) == [0]
     table = pyarrow.table({"a": [1.0, float("nan"), None]})
-    assert parse("not (a > 5)").holds(table).to_pylist() == [True, False, False]
-    assert parse("a is null").holds(table).to_pylist() == [False, False, True]
+    assert parse("not (a > 5)").kept(table, typed=True).to_pylist() == [True, False, False]
+    assert parse("a is null").kept(table, typed=True).to_pylist() == [False, False, True]
     halves = pyarrow.table({"a": pyarrow.array(numpy.array([0.5, 2.0], "float16"))})
-    assert parse("a > 1").holds(halves).to_pylist() == [False, True]
+    assert parse("a > 1").kept(halves, typed=True).to_pylist() == [False, True]
     assert found("a > 1 or a is null", a=pyarrow.nulls(2)) == [0, 1]
     assert found("not (a > 1)", a=pyarrow.nulls(2)) == []
 

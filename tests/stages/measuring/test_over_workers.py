@@ -25,6 +25,7 @@ from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.spreading import MAX_WORKERS
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.stage import Extent, Machine
+from gravel.stages.traversal.parameters import VertexSources
 from tests.stages.ranks.test_searches import GangContext, graph_of
 from tests.stages.traversal.test_workers import ordered
 
@@ -32,9 +33,10 @@ MEASURES: dict[str, dict[str, Any]] = {
     "closeness": {},
     "harmonic": {"vertices": {"random": 60}},
     "neighbourhood": {"hops": 2},
-    "eccentricity": {"vertices": {"vertices": [5, 9, 2, 70]}},
+    "eccentricity": {"vertices": VertexSources(vertices=[5, 9, 2, 70])},
     "average_path_length": {"vertices": {"random": 70}},
     "betweenness": {"endpoints": True},
+    "estimated closeness": {"measure": "closeness", "memory": 100_000, "sources": {"random": 150}},
     "edge_betweenness": {"memory": 400_000, "sources": {"random": 200}},
 }
 
@@ -87,8 +89,8 @@ def _little_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(measure: str, **more: Any) -> CentralityParameters:
-    given = {"memory": 60_000, **MEASURES[measure], **more}
-    return CentralityParameters(measure=measure, **given)
+    given = {"measure": measure, "memory": 60_000, **MEASURES[measure], **more}
+    return CentralityParameters(**given)
 
 
 def found(context: Any, parameters: CentralityParameters, graph: Graph) -> tuple[bytes, Any]:

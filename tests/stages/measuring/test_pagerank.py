@@ -21,8 +21,8 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.sections.centralities import centrality_sections
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
+from gravel.stages.traversal.parameters import VertexSources
 from gravel.stages.verify import verify
 from gravel.stages.verifying.parameters import VerifyParameters
 from tests.stages.test_centrality import edges
@@ -103,12 +103,12 @@ def test_a_partition_and_directions() -> None:
 
 def test_jumps_to_chosen_vertices() -> None:
     graph = graph_of(directed=True)
-    found = ranks(graph, personalization={"vertices": [3, 40]}, damping=0.7)
+    found = ranks(graph, personalization=VertexSources(vertices=[3, 40]), damping=0.7)
     expected = networkx.pagerank(networkx_of(graph), 0.7, personalization={3: 1, 40: 1})
     numpy.testing.assert_allclose(found.value, [expected[v] for v in range(len(expected))], atol=1e-9)
     verify(CONTEXT, VerifyParameters(), graph=graph, traversal=found)
     with pytest.raises(StageError, match="no such source: 300"):
-        ranks(graph, personalization={"vertices": [300]})
+        ranks(graph, personalization=VertexSources(vertices=[300]))
 
 
 def test_wrong_ranks_do_not_pass() -> None:
@@ -144,7 +144,7 @@ def test_what_is_refused() -> None:
         ({"measure": "pagerank", "memory": 1000}, "takes no memory"),
         ({"measure": "pagerank", "hops": 2}, "takes no hops"),
         ({"measure": "closeness", "damping": 0.5}, "closeness takes no damping"),
-        ({"measure": "betweenness", "by": "arcs"}, "betweenness takes no by"),
+        ({"measure": "harmonic", "by": "arcs"}, "harmonic takes no by"),
     ):
         with pytest.raises(ValidationError, match=message):
             CentralityParameters(**given)

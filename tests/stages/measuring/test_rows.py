@@ -17,8 +17,8 @@ from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.measuring.buffers import host_bytes
 from gravel.stages.measuring.graph import read_measured
-from gravel.stages.measuring.host_need import host_bytes
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.rows import FEWEST, sizes_of
 from gravel.stages.stage import Extent, Machine
@@ -146,7 +146,7 @@ def test_plan_and_run_leave_the_same_for_pinned_rows(monkeypatch: pytest.MonkeyP
     graph = skewed()
     sizes, n = sizes_of(graph), graph.vertex_count
     device = sizes.decoded + sizes.batch(FEWEST, encoded=False) - 1
-    rest = host_bytes(n, n)
+    rest = host_bytes(asked("closeness"), n, n)
     extent = Extent(kind="Graph", vertices=n, arcs=graph.arc_count, bytes=sizes.decoded)
     strict_cupy.install(monkeypatch)
     for less in (0, 1):

@@ -17,8 +17,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.reorder import ReorderParameters, reorder
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 
 VERTICES = 120
 
@@ -62,7 +61,7 @@ def test_edges_are_exported_with_both_ends() -> None:
     ids = VertexIds(ids=numpy.arange(VERTICES) * 10, vertex_count=VERTICES)
     table = columns_of(found, ids)
     (batch,) = table.batches()
-    assert list(batch) == ["source", "target", "edge_betweenness"]
+    assert list(batch) == ["source", "target", "edge_betweenness", "error"]
     assert batch["source"].tolist() == (10 * found.vertex).tolist()
     assert batch["target"].tolist() == (10 * found.target).tolist()
     assert batch["edge_betweenness"].tolist() == found.value.tolist()
@@ -106,7 +105,7 @@ def test_what_has_no_mean_or_bound_has_none() -> None:
 
 def test_what_does_not_go_together() -> None:
     for given, message in (
-        ({"measure": "average_path_length", "vertices": {"vertices": [1]}}, "chosen ones bound nothing"),
+        ({"measure": "average_path_length", "vertices": [1]}, "chosen ones bound nothing"),
         ({"measure": "closeness", "confidence": 0.9}, "closeness takes no confidence"),
         ({"measure": "average_path_length", "confidence": 1.0}, "less than 1"),
         ({"measure": "edge_betweenness", "endpoints": True}, "edge_betweenness takes no endpoints"),

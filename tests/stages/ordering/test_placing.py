@@ -9,7 +9,6 @@ from gravel.kernels.order import METHODS
 from gravel.kernels.placement.pinned import PinnedRefused
 from gravel.stages.context import PlainContext
 from gravel.stages.ordering import placing, rows
-from gravel.stages.ordering.placing import ON_DEVICE
 from gravel.stages.reorder import STAGE, ReorderParameters
 from gravel.stages.stage import Machine
 from tests.stages.fake_device import fake_device
@@ -132,10 +131,6 @@ def test_pinned_memory_that_is_refused_on_the_way_is_told(fake_device, monkeypat
     assert (
         "community is found on the host: pinned memory was refused (no more locked pages)" in context.messages
     )
-
-
-def test_orders_on_the_device_are_those_of_the_kernels():
-    assert {name for name, method in METHODS.items() if method.cuda} == ON_DEVICE
 
 
 def test_estimate_of_orders_on_the_device():

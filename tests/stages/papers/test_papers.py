@@ -19,7 +19,7 @@ WITHOUT = (
 IMPORT_ALL = """
 import importlib, json, pkgutil
 import gravel.stages
-from gravel.stages.sections.registry import all_sections
+from gravel.stages.sections.page import all_sections
 for each in pkgutil.walk_packages(gravel.stages.__path__, "gravel.stages."):
     importlib.import_module(each.name)
 print(json.dumps([each.make.__name__ for each in all_sections()]))

@@ -19,8 +19,7 @@ from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.parsing.head import Head
 from gravel.stages.readers import Reading, all_readers
 from gravel.stages.streams import open_stream
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from tests.stages.ingest_files import PACK, complains, read, refused
 
 

@@ -12,7 +12,7 @@ from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, sh
 from gravel.kernels.partition.layout import packed_bits
 from gravel.kernels.striped import stripe_rows
 from gravel.stages.context import PlainContext
-from gravel.stages.partitioning import device_memory
+from gravel.stages.partitioning import on_device
 from tests.gravel.samples import by_id, random_edges
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.stages.preparing_case import (
@@ -51,9 +51,9 @@ def test_a_graph_is_divided_as_by_the_cpu(asked: dict[str, Any], monkeypatch: py
             kinds = {backend_of(array) for array in found.arrays.values()}
             assert kinds == {"cuda" if context.keeps_device_arrays else "cpu"}
         with monkeypatch.context() as small:
-            small.setattr(device_memory, "RANGE_ARCS", 1 << 17 if member is LARGE else 256)
-            small.setattr(device_memory, "LEAST_ARCS", 16)
-            small.setattr(device_memory.DeviceSizes, "whole_bytes", lambda self: AMPLE + 1)
+            small.setattr(on_device, "RANGE_ARCS", 1 << 17 if member is LARGE else 256)
+            small.setattr(on_device, "LEAST_ARCS", 16)
+            small.setattr(on_device, "whole_bytes", lambda size: AMPLE + 1)
             same_partition(divided(Keeping(machine("cuda", AMPLE)), graph, **asked), expected)
 
 

@@ -21,8 +21,7 @@ from gravel.stages.partitioning import resident
 from gravel.stages.partitioning.resident import Recipe
 from gravel.stages.ranks.distributed import MADE_ANEW
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.implementations import RUNS
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
@@ -135,17 +134,17 @@ def test_ranks_check_at_once_and_keep_no_labels(whole: Graph) -> None:
 
 
 def test_a_fault_that_ranks_find_fails_verification(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gravel.kernels.partition import components_rank
+    from gravel.kernels.partition import components
 
     graph = made(3)
-    hook = components_rank.ComponentsRank.hook
+    hook = components.ComponentsRank.hook
 
     def wrong(self: Any, *given: Any) -> None:
         hook(self, *given)
         if self.rank == 1:
             self.labels[5] = 0
 
-    monkeypatch.setattr(components_rank.ComponentsRank, "hook", wrong)
+    monkeypatch.setattr(components.ComponentsRank, "hook", wrong)
     kept, _ = find(graph, output="checks")
     with pytest.raises(VerificationFailed, match=r"edges_agree|connected"):
         check(graph, kept)

@@ -60,7 +60,7 @@ def test_rows_are_read_by_their_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(*given: Any, **named: Any) -> Any:
         raise AssertionError("the partition was decoded")
 
-    monkeypatch.setattr("gravel.stages.compressing.decoding.decompress", refuse)
+    monkeypatch.setattr("gravel.stages.rows.decoding.decompress", refuse)
     found, measured = search(GangContext(2), packed("skewed_random", 2))
     assert (numpy.asarray(found.distance) >= 0).any()
     # Loops and duplicates are counted from columns, and components are found in them.

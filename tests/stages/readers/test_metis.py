@@ -4,8 +4,7 @@ import numpy
 import pytest
 
 from gravel.stages.context import PlainContext
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from tests.stages.ingest_files import complains, read_text, refused
 
 EDGES = [(1, 2), (1, 3), (5, 6)]

@@ -15,8 +15,7 @@ from gravel.stages.artifacts import EdgeList
 from gravel.stages.context import PlainContext
 from gravel.stages.sizes import Machine
 from gravel.stages.stage import Extent
-from gravel.stages.symmetrize import STAGE, device_bytes, symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import STAGE, SymmetrizeParameters, device_bytes, symmetrize
 from tests.stages.fake_device import fake_device, on_device
 
 __all__ = ["fake_device"]

@@ -177,7 +177,26 @@ def test_edges_have_two_ends() -> None:
     assert sections({"e": EDGES})[0]["title"] == "Edge betweenness of 3 edges."
 
 
+def test_estimates_have_their_errors_beside_them() -> None:
+    sampled = replace(EDGES, by="weights", error=numpy.array([0.1, numpy.inf, 0.2]))
+    table = by_title({"e": sampled})["Top vertices"]
+    assert table["columns"][3:] == ["edge betweenness by weights", "e: standard error"]
+    assert [row[3:] for row in table["rows"]] == [[2.0, None], [1.0, 0.2], [0.5, 0.1]]
+
+
 def test_estimates_have_bounds() -> None:
     found = by_title({"m": MEAN})
     assert found["Estimates"]["rows"] == [["m", "average path length", 2, 2.0, 1.0, None, 0.9]]
     assert "Estimates" not in by_title({"a": CLOSE})
+
+
+def test_vertices_that_reach_no_other_are_no_bar() -> None:
+    far = Centrality(measure="eccentricity", value=numpy.array([-1, 3, 3, 4]), vertex_count=4)
+    (line,) = by_title({"a": far})["Distribution of eccentricity, a"]["chart"]["panels"][0]["lines"]
+    assert (line["x"], line["y"]) == ([3, 4], [2, 1])
+    assert (
+        by_title({"a": far})["Distribution of eccentricity, a"]["about"]
+        == "1 vertex without a value is left out."
+    )
+    alike = replace(far, value=numpy.array([3, 3, 3, 3]))
+    assert "Distribution of eccentricity, a" not in by_title({"a": alike})

@@ -11,7 +11,7 @@ import pytest
 from gravel.stages.artifacts import CompressedGraph, Measurement, Ordering, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.cells import cells
+from gravel.stages.sections.layouts import cells
 from gravel.stages.sections.studies import graph_names
 from gravel.stages.traversal.records import prepared
 from tests.stages.measured import searched

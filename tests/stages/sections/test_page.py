@@ -8,9 +8,7 @@ from typing import Any
 from gravel.stages import sections
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.findings import Findings
-from gravel.stages.sections.page import arranged
-from gravel.stages.sections.registry import all_sections
+from gravel.stages.sections.page import Findings, all_sections, arranged
 from gravel.stages.sections.section import table
 from tests.stages.measured import searched
 

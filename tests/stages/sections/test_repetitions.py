@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from gravel.stages.sections.findings import Findings
-from gravel.stages.sections.registry import make_sections
+from gravel.stages.sections.page import Findings, make_sections
 from gravel.stages.sections.repetitions import first_label
 from tests.stages.test_report import searched
 

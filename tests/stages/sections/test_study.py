@@ -10,7 +10,7 @@ import numpy
 import pytest
 from numpy.testing import assert_allclose
 
-from gravel.stages.artifacts import Graph, Verification
+from gravel.stages.artifacts import Graph, Traversal, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.sections import graphs
@@ -37,7 +37,7 @@ def test_experiments_join_what_all_stages_found():
     table = made(inputs)["Experiments"]
     assert table["columns"] == [
         "order", "layout", "mean gap", "bits per arc", "strategy", "median ms",
-        "GTEPS (distinct edges)", "verified", "standing", "times the least", "counted MB a search",
+        "GTEPS (distinct edges)", "verified", "standing", "times the fastest", "counted MB a search",
         "GB/s of counted bytes",
     ]  # fmt: skip
     assert len(table["rows"]) == 6
@@ -199,3 +199,34 @@ def test_many_verifications_are_one_row_each_and_failures_are_told():
     assert skipped["title"] == "Checks that did not apply"
     assert skipped["rows"] == [["check[a=2]", "source", "not made", None, "no labels"]]
     assert len(verification_sections(members[:2])) == 1
+
+
+def test_many_data_sets_are_rows_with_what_was_found_and_no_charts():
+    inputs: dict[str, Any] = {}
+    for place in range(9):
+        name = f"[dataset=g{place}]"
+        graph = searched("serial", 1.0).graph | {"digest": name}
+        inputs[f"bfs{name}"] = replace(searched("serial", 1.0 + place), graph=graph)
+        parts = numpy.array([0, 1, 1, 1, place % 2 and 4])
+        inputs[f"parts{name}"] = Traversal(algorithm="components", component=parts, vertex_count=5)
+    sections = made(inputs)
+    table = sections["Experiments"]
+    assert table["columns"][:5] == ["dataset", "components", "largest component", "reached, %", "depth"]
+    assert table["rows"][1][:5] == ["g1", 3, 3, 100, 2]
+    assert table["about"].startswith("Each row is a data set.")
+    assert not [title for title in sections if title.startswith(("Component sizes", "Frontier", "Degrees"))]
+    few = made({label: one for label, one in inputs.items() if "g8" not in label})
+    assert any(title.startswith("Component sizes") for title in few)
+    assert "components" not in few["Experiments"]["columns"]
+
+
+def test_small_degrees_have_a_bar_each_and_one_degree_is_told():
+    def graph(*degrees: int) -> Graph:
+        offsets = numpy.concatenate([[0], numpy.cumsum(degrees)])
+        columns = numpy.zeros(int(offsets[-1]), numpy.int64)
+        size = {"vertex_count": len(degrees), "arc_count": len(columns), "symmetric": False}
+        return Graph(row_offsets=offsets, column_indices=columns, deduplicated=True, **size)
+
+    (line,) = made({"g": graph(1, 1, 3, 0)})["Degrees of g"]["chart"]["panels"][0]["lines"]
+    assert (line["x"], line["y"]) == ([1, 2, 3], [2, None, 1])
+    assert made({"g": graph(4, 4, 0)})["Degrees of g"]["rows"] == [[4, 2, 1]]

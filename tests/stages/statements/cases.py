@@ -96,6 +96,7 @@ CASES: dict[str, Case] = {
     "dense": Case("symmetrize", {}, {"input": "dense edges"}),
     **{f"reorder {method}": Case("reorder", {"method": method}, GRAPH, gpu=True) for method in ORDERS},
     "reorder directed": Case("reorder", {"method": "rcm"}, {"input": "arcs"}, gpu=True),
+    "reorder weighted": Case("reorder", {"method": "degree"}, {"input": "weighted"}),
     "reorder sparse": Case("reorder", {"method": "degree"}, {"input": "sparse"}, gpu=True),
     **{f"compress {codec}": Case("compress", {"codec": codec}, GRAPH, gpu=True) for codec in CODECS},
     "compress sparse": Case("compress", {}, {"input": "sparse"}, gpu=True),
@@ -111,6 +112,14 @@ CASES: dict[str, Case] = {
     "dense striped": Case("partition", {"ranks": 4, "scheme": "striped"}, {"input": "dense"}),
     "partition directed": Case("partition", {"ranks": 4, "threshold": 256}, {"input": "arcs"}, gpu=True),
     "distribute": Case("distribute", {"source": {"rmat": {"scale": "{scale}"}}, "ranks": 2}),
+    "dense distribute": Case(
+        "distribute",
+        {
+            "source": {"uniform": {"vertices": "{dense}", "edges": "{edges}"}},
+            "ranks": 2,
+            "threshold": 65535,
+        },
+    ),
     "bfs": _bfs("graph"),
     "bfs sparse": _bfs("sparse"),
     "bfs streamed": _bfs("graph", strategy="streamed"),
@@ -121,9 +130,9 @@ CASES: dict[str, Case] = {
     ),
     "bfs in": _bfs("arcs", direction="in"),
     "bfs both": _bfs("arcs", direction="both"),
-    "sssp": _bfs("weighted directed", algorithm="sssp"),
-    "sssp in": _bfs("weighted directed", algorithm="sssp", direction="in"),
-    "sssp both": _bfs("weighted directed", algorithm="sssp", direction="both"),
+    "sssp": _bfs("weighted directed", algorithm="shortest_paths"),
+    "sssp in": _bfs("weighted directed", algorithm="shortest_paths", direction="in"),
+    "sssp both": _bfs("weighted directed", algorithm="shortest_paths", direction="both"),
     "bfs statistics": _bfs("reorder degree", statistics=True),
     "bfs varint": _bfs("compress varint"),
     "bfs varint statistics": _bfs("compress varint", statistics=True),
@@ -132,6 +141,7 @@ CASES: dict[str, Case] = {
     "bfs dense partition": _bfs("dense partition"),
     "bfs striped": _bfs("partition striped"),
     "bfs distributed": _bfs("distribute"),
+    "bfs dense distributed": _bfs("dense distribute"),
     "components": _components("graph"),
     "components sparse": _components("sparse"),
     "components varint": _components("compress varint"),
@@ -139,6 +149,7 @@ CASES: dict[str, Case] = {
     "components dense partition": _components("dense partition"),
     "components directed partition": _components("partition directed"),
     "components distributed": _components("distribute"),
+    "components dense distributed": _components("dense distribute"),
     "strong components": Case("traverse", STRONG, {"input": "arcs"}, gpu=True),
     "strong components forward_backward": Case(
         "traverse", {**STRONG, "strategy": "forward_backward"}, {"input": "arcs"}
@@ -177,6 +188,24 @@ CASES: dict[str, Case] = {
     ),
     "betweenness": Case(
         "centrality", {"measure": "betweenness", "sources": {"random": 128}}, GRAPH, gpu=True
+    ),
+    "pagerank": Case("centrality", {"measure": "pagerank"}, GRAPH, gpu=True),
+    "pagerank weighted in": Case(
+        "centrality", {"measure": "pagerank", "direction": "in"}, {"input": "weighted directed"}
+    ),
+    "pagerank both": Case("centrality", {"measure": "pagerank", "direction": "both"}, {"input": "arcs"}),
+    "pagerank varint": Case("centrality", {"measure": "pagerank"}, {"input": "compress varint"}, gpu=True),
+    "pagerank ordered": Case("centrality", {"measure": "pagerank"}, {"input": "reorder degree"}),
+    "closeness sampled": Case("centrality", {"measure": "closeness", "sources": {"random": 256}}, GRAPH),
+    "closeness weighted": Case(
+        "centrality",
+        {"measure": "closeness", "by": "weights", "sources": {"random": 8}},
+        {"input": "weighted"},
+    ),
+    "betweenness weighted": Case(
+        "centrality",
+        {"measure": "betweenness", "by": "weights", "sources": {"random": 8}},
+        {"input": "weighted"},
     ),
     "counters": Case("counters", {"tool": "none"}, GRAPH, gpu=True),
     "links": Case("links", {"largest": "{bytes}", "total": "{bytes}", "transports": ["wire"]}),

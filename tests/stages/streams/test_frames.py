@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from gravel.stages.errors import StageError
-from gravel.stages.streams import compression, frames, open_stream, xz
+from gravel.stages.streams import compression, frames, open_stream
 from tests.stages.ingest_files import read
 
 TEXT = b"".join(b"%d %d\n" % (i, i * i * 7919 % 99991) for i in range(20_000))
@@ -48,15 +48,15 @@ def xz_blocks(data: bytes, size: int = 100_000, *, stated: bool = True) -> bytes
     for begin in range(0, len(data), size):
         part = data[begin : begin + size]
         packed = lzma.compress(part, format=lzma.FORMAT_RAW, filters=filters)
-        told = xz._bytes_of(len(packed)) + xz._bytes_of(len(part)) if stated else b""
+        told = frames._bytes_of(len(packed)) + frames._bytes_of(len(part)) if stated else b""
         head = (b"\xc0" if stated else b"\0") + told + b"\x21\x01\x08"  # LZMA2, a dictionary of 64 KiB
         head += bytes(-(1 + len(head)) % 4)
         head = bytes([(1 + len(head)) // 4]) + head
         head += zlib.crc32(head).to_bytes(4, "little")
         body = packed + bytes(-len(packed) % 4) + zlib.crc32(part).to_bytes(4, "little")
         made.append(head + body)
-        sizes.append(xz.Sizes(len(head) + len(packed) + 4, len(made[-1]), len(part)))
-    return header + b"".join(made) + xz.end_of_stream(header, sizes)
+        sizes.append(frames.XzSizes(len(head) + len(packed) + 4, len(made[-1]), len(part)))
+    return header + b"".join(made) + frames.end_of_stream(header, sizes)
 
 
 PACKED = {
@@ -148,13 +148,13 @@ def test_edges_of_blocks(tmp_path: Path) -> None:
 def test_blocks_of_xz_are_read_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, decoded = tmp_path / "packed", []
     path.write_bytes(xz_blocks(TEXT))
-    inflate = xz._inflate
+    inflate = frames._inflate_xz
 
     def counted(header: bytes, batch: list[memoryview]) -> frames.Inflated:
         decoded.extend(map(len, batch))
         return inflate(header, batch)
 
-    monkeypatch.setattr(xz, "_inflate", counted)
+    monkeypatch.setattr(frames, "_inflate_xz", counted)
     assert content(path, 3, 1 << 16) == (TEXT, "")
     assert len(decoded) == -(-len(TEXT) // 100_000)
 
@@ -176,7 +176,7 @@ def test_what_the_tool_makes_is_read_side_by_side(tmp_path: Path, monkeypatch: p
 def test_blocks_with_and_without_sizes_in_one_stream_are_refused(tmp_path: Path) -> None:
     first, second = xz_blocks(TEXT[:100_000]), xz_blocks(TEXT[100_000:], stated=False)
     path = tmp_path / "packed"
-    end = 12 + xz.sizes_of(first[:12], first, 12).padded  # type: ignore[union-attr]
+    end = 12 + frames.xz_sizes(first[:12], first, 12).padded  # type: ignore[union-attr]
     path.write_bytes(first[:end] + second[12:])
     made, stopped = content(path, 3, 1 << 16)
     assert TEXT[:100_000].startswith(made)

@@ -15,8 +15,7 @@ from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partition import STAGE as PARTITION
 from gravel.stages.reorder import STAGE as REORDER
 from gravel.stages.stage import Extent, Machine
-from gravel.stages.symmetrize import symmetrize
-from gravel.stages.symmetrize_parameters import SymmetrizeParameters
+from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.implementations import IMPLEMENTATIONS
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE, traverse

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from gravel.kernels.algorithms import PACKAGES
 from gravel.kernels.strategy import strategies_in
 from gravel.pipeline.core.errors import WorkflowError
 from gravel.pipeline.workflow.loader import load_workflow
@@ -21,8 +22,8 @@ PLACEMENTS = ("device", "split", "pinned", "streamed")
 OUTPUTS = ("distance", "predecessor", "both")
 EVERY = [
     (algorithm, name)
-    for algorithm in ("bfs", "components", "sssp")
-    for name in strategies_in(f"gravel.kernels.{algorithm}")
+    for algorithm in ("bfs", "components", "shortest_paths")
+    for name in strategies_in(PACKAGES[algorithm])
 ]
 
 WORKFLOW = """\
@@ -39,7 +40,7 @@ stages:
 
 @pytest.mark.parametrize(("algorithm", "name"), EVERY)
 def test_a_strategy_takes_what_the_table_says_and_nothing_else(algorithm: str, name: str) -> None:
-    known = strategies_in(f"gravel.kernels.{algorithm}")
+    known = strategies_in(PACKAGES[algorithm])
     asked: list[tuple[str, str]] = [*product(["placement"], PLACEMENTS)]
     asked += [] if algorithm == "components" else [*product(["output"], OUTPUTS)]
     for what, value in asked:
@@ -77,7 +78,7 @@ def refused(folder: Path, kind: str, parameters: str) -> str:
         ("split", "output: checks", "ask for another output"),
         ("graph", "output: checks", "ask for another output"),
         ("split", "sources_over: workers", "leave sources_over out, or traverse the graph before"),
-        ("split", "algorithm: sssp", "traverse the graph that symmetrize or reorder made"),
+        ("split", "algorithm: shortest_paths", "traverse the graph that symmetrize or reorder made"),
         ("split", "algorithm: strong_components", "partition keeps no whole rows, which "),
     ],
 )

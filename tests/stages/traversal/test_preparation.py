@@ -1,4 +1,4 @@
-"""Weights through symmetrize and reorder, and traverse with `algorithm: sssp`, verified."""
+"""Weights through symmetrize and reorder, and traverse with `algorithm: shortest_paths`, verified."""
 
 from dataclasses import replace
 
@@ -166,7 +166,7 @@ def test_traverse_and_verify(method, direction, floats):
         symmetrize, {"weights": "minimum", "direction": direction}, input=random_edges(1, floats=floats)
     )
     searched = graph if method is None else call(reorder, {"method": method}, input=graph)
-    asked = {"algorithm": "sssp", "sources": {"random": 3, "seed": 4}}
+    asked = {"algorithm": "shortest_paths", "sources": {"random": 3, "seed": 4}}
     traversal, measurement = call(traverse, asked, input=searched)
     shape = (graph.vertex_count,) * 2
     # SciPy takes stored zeros as arcs where rows are given as such.
@@ -187,7 +187,7 @@ def test_traverse_and_verify(method, direction, floats):
         assert record["reached"] == reached.sum()
         assert record["longest"] == expected[reached].max()
         assert record["arcs"] == numpy.diff(graph.row_offsets)[reached].sum()
-    assert traversal.algorithm == measurement.algorithm == "sssp"
+    assert traversal.algorithm == measurement.algorithm == "shortest_paths"
     plain, _ = call(traverse, asked, input=graph)
     numpy.testing.assert_array_equal(plain.distance, traversal.distance)
     verified = call(verify, graph=graph, traversal=traversal)
@@ -199,7 +199,7 @@ def test_traverse_and_verify(method, direction, floats):
 
 def test_a_wrong_distance_is_found():
     graph = call(symmetrize, {"weights": "minimum"}, input=EDGES)
-    asked = {"algorithm": "sssp", "sources": {"vertices": [0]}, "output": "distance"}
+    asked = {"algorithm": "shortest_paths", "sources": {"vertices": [0]}, "output": "distance"}
     traversal, _ = call(traverse, asked, input=graph)
     assert traversal.predecessor is None
     assert [each["check"] for each in call(verify, graph=graph, traversal=traversal).skipped] == [
@@ -207,7 +207,7 @@ def test_a_wrong_distance_is_found():
         "tree_arcs",
     ]
     wrong = Traversal(
-        algorithm="sssp", sources=traversal.sources, distance=traversal.distance + 1, vertex_count=4
+        algorithm="shortest_paths", sources=traversal.sources, distance=traversal.distance + 1, vertex_count=4
     )
     with pytest.raises(VerificationFailed, match="source"):
         call(verify, graph=graph, traversal=wrong)
@@ -216,16 +216,19 @@ def test_a_wrong_distance_is_found():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"max_depth": 3}, "sssp takes no max_depth"),
-        ({"statistics": True}, "sssp takes no statistics"),
-        ({"output": "predecessor"}, "algorithm sssp takes output distance or both"),
-        ({"placement": "split"}, "algorithm sssp takes placement auto, device or pinned"),
-        ({"strategy": "top_down"}, "there is no sssp strategy 'top_down'.*delta_stepping, dijkstra"),
+        ({"max_depth": 3}, "shortest_paths takes no max_depth"),
+        ({"statistics": True}, "shortest_paths takes no statistics"),
+        ({"output": "predecessor"}, "algorithm shortest_paths takes output distance or both"),
+        ({"placement": "split"}, "algorithm shortest_paths takes placement auto, device or pinned"),
+        (
+            {"strategy": "top_down"},
+            "there is no shortest_paths strategy 'top_down'.*delta_stepping, dijkstra",
+        ),
     ],
 )
 def test_parameters_that_are_for_bfs(given, message):
     with pytest.raises(ValidationError, match=message):
-        traverse.TraverseParameters(algorithm="sssp", **given)
+        traverse.TraverseParameters(algorithm="shortest_paths", **given)
 
 
 def test_graphs_without_weights_are_refused():
@@ -233,14 +236,14 @@ def test_graphs_without_weights_are_refused():
     weighted = call(symmetrize, {"weights": "sum"}, input=EDGES)
     packed = call(compress, input=plain)
     divided = call(partition, {"ranks": 2}, input=plain)
-    parameters = traverse.TraverseParameters(algorithm="sssp")
+    parameters = traverse.TraverseParameters(algorithm="shortest_paths")
     for stored, message in (
         (plain, "the graph has no weights"),
         (packed, "the graph has no weights"),
         (divided, "partition keeps no weights"),
     ):
         with pytest.raises(StageError, match=message):
-            call(traverse, {"algorithm": "sssp"}, input=stored)
+            call(traverse, {"algorithm": "shortest_paths"}, input=stored)
         extent = extent_of(stored)
         need = traverse.STAGE.estimate(parameters, {"input": (extent,)}, MACHINE)
         assert message in need.refusal
@@ -258,16 +261,16 @@ def test_weights_are_known_before_a_run():
     (plain,) = symmetrize.STAGE.estimate(
         symmetrize.SymmetrizeParameters(), {"input": (edges,)}, MACHINE
     ).outputs
-    sssp = traverse.TraverseParameters(algorithm="sssp")
+    paths = traverse.TraverseParameters(algorithm="shortest_paths")
     ranks = partition.PartitionParameters(ranks=2)
     assert graph.weighted
     assert not plain.weighted
     for stage in (reorder, compress):
         (found,) = stage.STAGE.estimate(stage.STAGE.parameters(), {"input": (graph,)}, MACHINE).outputs
         assert found.weighted
-        assert not traverse.STAGE.estimate(sssp, {"input": (found,)}, MACHINE).refusal
+        assert not traverse.STAGE.estimate(paths, {"input": (found,)}, MACHINE).refusal
         (found,) = stage.STAGE.estimate(stage.STAGE.parameters(), {"input": (plain,)}, MACHINE).outputs
-        assert "no weights" in traverse.STAGE.estimate(sssp, {"input": (found,)}, MACHINE).refusal
+        assert "no weights" in traverse.STAGE.estimate(paths, {"input": (found,)}, MACHINE).refusal
     assert "a partition carries none" in partition.STAGE.estimate(ranks, {"input": (graph,)}, MACHINE).refusal
     assert not partition.STAGE.estimate(ranks, {"input": (plain,)}, MACHINE).refusal
 
@@ -322,10 +325,10 @@ def test_weights_are_packed_piece_by_piece(monkeypatch):
 def test_compressed_graphs_have_the_same_shortest_paths(codec, floats, duplicates):
     edges = random_edges(3, floats=floats)
     graph = call(symmetrize, {"weights": "minimum", "duplicates": duplicates}, input=edges)
-    expected, _ = call(traverse, {"algorithm": "sssp"}, input=graph)
+    expected, _ = call(traverse, {"algorithm": "shortest_paths"}, input=graph)
     for stored in (graph, call(reorder, {"method": "degree"}, input=graph)):
         packed = call(compress, {"codec": codec}, input=stored)
-        found, measurement = call(traverse, {"algorithm": "sssp"}, input=packed)
+        found, measurement = call(traverse, {"algorithm": "shortest_paths"}, input=packed)
         numpy.testing.assert_array_equal(found.distance, expected.distance)
         assert measurement.notes
         # Predecessors are the smallest of the numbering that was searched.
@@ -341,7 +344,7 @@ def test_a_weight_that_cannot_be_is_refused_by_its_arc(weight):
     assert ordered.permutation.tolist() != [0, 1, 2, 3]
     for stored in (graph, ordered, call(compress, input=graph), call(compress, input=ordered)):
         for stage, asked in (
-            (traverse, {"algorithm": "sssp"}),
+            (traverse, {"algorithm": "shortest_paths"}),
             (paths, {"pairs": {"vertices": [[0, 2]]}}),
         ):
             with pytest.raises(StageError, match=rf"the arc \(1, 2\) has the weight {weight}"):
@@ -371,6 +374,6 @@ def test_results_of_own_stages_may_be_shortest_paths():
     from gravel.pipeline.plugins.conformance import _of_traversal
 
     graph = call(symmetrize, {"weights": "minimum"}, input=random_edges(2, floats=True))
-    traversal, _ = call(traverse, {"algorithm": "sssp"}, input=graph)
+    traversal, _ = call(traverse, {"algorithm": "shortest_paths"}, input=graph)
     assert traversal.distance.dtype == numpy.float64
     assert not list(_of_traversal(traversal))

@@ -25,7 +25,7 @@ from tests.stages.traverse_case import (
         ({"algorithm": "components", "strategy": "aforest"}, "did you mean 'afforest'"),
         ({"algorithm": "components", "strategy": "top_down"}, "there is no components strategy"),
         ({"algorithm": "components", "sources": [1]}, "components take no sources"),
-        ({"algorithm": "dfs"}, "'bfs', 'sssp', 'components' or 'strong_components'"),
+        ({"algorithm": "dfs"}, "'bfs', 'shortest_paths', 'components' or 'strong_components'"),
         ({"sources": []}, "at least 1"),
         ({"sources": {"random": 0}}, "greater than or equal to 1"),
         ({"sources": {"rnd": 3}}, "random"),

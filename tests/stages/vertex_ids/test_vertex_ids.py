@@ -4,9 +4,8 @@ import numpy
 import pytest
 
 from gravel.stages.readers import Chunk
-from gravel.stages.vertex_ids.ids import IdSet
-from gravel.stages.vertex_ids.ranks import Spool, ranked
-from gravel.stages.vertex_ids.sparse import SparseIds
+from gravel.stages.vertex_ids.edges import Spool, ranked
+from gravel.stages.vertex_ids.ids import IdSet, SparseIds
 
 TOP = (1 << 63) - 1
 

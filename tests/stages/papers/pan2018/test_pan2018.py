@@ -25,8 +25,8 @@ from gravel.stages.papers.pan2018.thousand import (
     thousand_sections,
 )
 from gravel.stages.report import ReportParameters, report
-from gravel.stages.sections.ranks.thresholds import splits_of
-from tests.stages.sections.ranks.ranked_case import (
+from gravel.stages.sections.thresholds import splits_of
+from tests.stages.sections.ranked_case import (
     Sections,
     column,
     graph_of,

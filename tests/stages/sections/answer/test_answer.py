@@ -50,7 +50,7 @@ def test_one_measurement_has_its_figure_its_verdict_and_its_machine():
     assert facts["machine"] == "a test"
     assert facts["reached"] == "31 of 31 vertices (100 %); the farthest at distance 1 to 2."
     assert facts["asked"].startswith("A graph of 31 vertices and 904 arcs; strategy serial")
-    assert facts["compared"] == "Nothing: one way of searching was measured."
+    assert facts["compared"] == "Nothing: there is one measurement."
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_best_is_named_and_a_tie_is_a_tie():
     assert facts["compared"] == ("fastest is serial, 2 ms; the slowest, top_down, takes 4.5 times as long.")
     runs["bfs[s=b]"] = searched("top_down", 2.0, times=(1.1, 0.9, 1.0))
     _, facts, _ = answer(runs)
-    assert "are tied within their spread" in facts["compared"]
+    assert "are tied within the spread of their times" in facts["compared"]
     assert "fastest" not in facts["compared"]
 
 

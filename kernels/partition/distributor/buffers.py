@@ -1,0 +1,223 @@
+"""Arrays of what divides a graph among ranks: of a graph by ranges of rows, and of one that ranks generate.
+
+Bounds of counts come from plans, and counts from those who make the arrays (`gravel.kernels.buffers`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gravel.kernels.buffers import Table, table, vertex_type
+
+HISTOGRAM = 1 << 16
+"""Counts of a histogram by degree (`gravel.kernels.partition.census`)."""
+
+COUNTING_BLOCKS = 8
+"""Blocks of rows that each thread counts with histograms of their own, for even work."""
+
+TILE_ARCS = 2048
+"""Arcs that a block divides at once (`gravel.kernels.partition.chunks_cuda`)."""
+
+PIECE_ROWS = 1 << 20
+"""Rows whose degrees a GPU counts together."""
+
+PART_EDGES = 1 << 20
+"""Edges that a rank makes between two barriers: 16 MiB of arcs in 32-bit ids, which hides what a barrier of
+a few workers costs (about 1 ms)."""
+
+PART_EDGES_CUDA = 1 << 26
+"""The same on a GPU, which makes them in about 10 ms."""
+
+SORT_ARCS = 1 << 27
+"""Arcs that a GPU sorts at once, at 64-bit keys out of place."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Sizes of a graph that is divided; `delegates` is a bound, and 0 for stripes.
+
+    `ranks_at_once` are made in one pass over the graph.
+    """
+
+    vertices: int
+    arcs: int
+    ranks: int
+    ranks_at_once: int
+    delegates: int
+    striped: bool
+
+    @property
+    def vertex(self) -> str:
+        """Type of a vertex."""
+        return vertex_type(self.vertices)
+
+    @property
+    def passed(self) -> int:
+        """Ranks of a pass, at most."""
+        return min(self.ranks, self.ranks_at_once)
+
+    def delegate_rows(self, rows: int) -> int:
+        """Rows of delegates that so many rows of the graph have on all ranks of a pass."""
+        return self.passed * min(self.delegates, rows)
+
+
+def result(size: Size) -> Table:
+    """Subgraphs of all ranks, with offsets of 32 bits, the list and masks of filled rows."""
+    n, delegates, by_degree = size.vertices, size.ranks * size.delegates, not size.striped
+    return table(
+        columns=(size.vertex, size.arcs),
+        row_offsets=("u4", (2 if by_degree else 1) * n + 2 * delegates + 2 * size.ranks),
+        sources=("u4", n * by_degree),
+    )
+
+
+def census(vertices: int) -> Table:
+    """Degrees as the census takes them, and what it counts: vertices, and arcs by either end."""
+    return table(
+        "device",
+        "counted",
+        degrees=("u2", vertices),
+        of_degree=("i8", HISTOGRAM, 0),
+        ends=("i8", (2, HISTOGRAM), 0),
+    )
+
+
+def delegate_index(vertices: int, place: str = "device", *phases: str) -> Table:
+    """Return the table of `DelegateIndex` without degrees: flags of all vertices, and sums of them."""
+    words = max(1, -(-vertices // 64))
+    return table(place, *phases, words=("u8", words, 0), before=("u4", words + 1, 0))
+
+
+def dividing(size: Size, rows: int, arcs: int, *, whole: bool = False) -> Table:
+    """Return what dividing so many rows takes of a GPU, with the result where it is the `whole` graph.
+
+    Of rows of a piece there are the offset, the length, and what finding those above the threshold takes.
+    """
+    n, d, by_degree = size.vertices, size.delegates, not size.striped
+    buckets = size.passed * (4 if by_degree else 1)
+    lengths = 2 * (rows + size.delegate_rows(rows)) if by_degree else rows
+    offset = "u4" if size.arcs < 1 << 32 else "u8"
+    piece = table("device", "counted", "listed", piece=("i8", (5, min(n, PIECE_ROWS))))
+    listing = (
+        *census(n),
+        *table("device", "counted", piece_counts=("i8", HISTOGRAM)),
+        *delegate_index(n, "device", "listed", "divided"),
+        *table("device", "listed", "divided", delegate_degrees=("i8", d)),
+        *table("device", "listed", listed=(size.vertex, d)),
+    )
+    made = table(
+        "device",
+        "divided",
+        row_offsets=(offset, 2 * (n + size.ranks * d) if by_degree else n),
+        sources=("u4", n * by_degree),
+        sources_found=("i8", n // size.ranks * by_degree),
+    )
+    return (
+        *table(offsets=("i8", rows + 1), columns=(size.vertex, arcs)),
+        *piece,
+        *(listing if by_degree else ()),
+        *table(
+            "device",
+            "divided",
+            shared=(size.vertex, arcs),
+            lengths=("u4", lengths),
+            tiles=("i8", buckets * (arcs // TILE_ARCS + 1)),
+        ),
+        *(made if whole else ()),
+    )
+
+
+def dividing_on_cpu(size: Size, rows: int, arcs: int, *, threads: int, waiting: int) -> Table:
+    """Return what dividing takes of the host: a range on every thread, and shares that wait or are written.
+
+    Ranges have at most so many rows and arcs, and share none.
+    """
+    n, d, by_degree = size.vertices, size.delegates, not size.striped
+    divided = min(n, threads * rows)
+    waiting_rows = min(n, waiting * rows)
+    table_of_shares = table(
+        "host",
+        "divided",
+        columns=(size.vertex, waiting * arcs),
+        normal=("u4", (2, divided)),
+        own=("i8", divided),
+        lengths=("u4", (2, waiting_rows)),
+        delegate_lengths=("u4", (2, size.delegate_rows(waiting_rows))),
+    )
+    if not by_degree:
+        return table_of_shares
+    ends = COUNTING_BLOCKS * threads
+    return (
+        *table("host", "counted", ends=("i8", (2 * ends, HISTOGRAM)), lengths=("i8", threads * rows)),
+        *delegate_index(n, "host", "divided"),
+        *table("host", "divided", pieces=("u8", n // 64)),
+        *table("host", "divided", degrees=("i8", d), delegates=(size.vertex, (2, d))),
+        *table_of_shares,
+    )
+
+
+def counted_rows(own: int) -> Table:
+    """Arcs of the own rows, two entries later: the room that `gravel.kernels.csr.rows.RowBuilder` needs."""
+    return table("host", counts=("i8", own + 2, 0))
+
+
+def known_degrees(vertices: int, place: str = "host") -> Table:
+    """Degrees of all vertices, as the census takes them."""
+    return table(place, degrees=("u2", vertices))
+
+
+def arcs_by_owner(arcs: int, vertex: str, place: str = "host", *, with_heads: bool = True) -> Table:
+    """Arcs as they are sent: rows of their owner, and heads."""
+    return table(place, rows=("u4", arcs), heads=(vertex, arcs * with_heads))
+
+
+def kinds_of_arcs(own: int) -> Table:
+    """Arcs of each own row to normal vertices, to delegates, and between delegates."""
+    return table("host", kinds=("u4", (3, own), 0))
+
+
+def distributing(own: int, vertices: int, arcs: int, part: int) -> Table:
+    """Return what a rank on the CPU takes while it makes its `arcs` of a graph, in parts of so many edges.
+
+    Edges are drawn and then turned, arcs go and as many come, and delegates are sorted. Each thread counts.
+    """
+    vertex, delegates = vertex_type(vertices), vertices // 8
+    return (
+        *counted_rows(own),
+        *kinds_of_arcs(own),
+        *known_degrees(vertices),
+        *arcs_by_owner(4 * part, vertex),
+        *table(
+            "host",
+            edges=(vertex, (4, part)),
+            columns=(vertex, arcs),
+            subgraphs=(vertex, arcs),
+            lengths=("i8", own),
+            starts=("u4", (3, own)),
+            sources=("u4", own),
+            filled=("u1", (4, own)),
+            histograms=("i8", (24, HISTOGRAM)),
+            delegates=("i8", (5, delegates)),
+        ),
+    )
+
+
+def distributing_on_gpu(own: int, vertices: int, arcs: int, part: int, sorted_arcs: int) -> Table:
+    """Return the same of a GPU, which sorts so many arcs at once; its mailbox has room for two parts."""
+    vertex, words = vertex_type(vertices), -(-vertices // 64)
+    return (
+        *known_degrees(vertices, "device"),
+        *arcs_by_owner(8 * part, vertex, "device"),
+        *table(
+            edges=(vertex, (2, part)),
+            columns=(vertex, arcs),
+            subgraphs=(vertex, arcs),
+            offsets=("i8", (4, own)),
+            lengths=("i8", (2, own)),
+            words=("u8", words),
+            before=("u4", words),
+            begins=("i8", words),
+            delegates=("i8", vertices // 12),
+            keys=("u8", (5, sorted_arcs)),
+        ),
+    )

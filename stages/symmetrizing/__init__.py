@@ -1,0 +1,1 @@
+"""Rows of an edge list: its parts, ranges of sources that fit in memory, and building on both sides."""

@@ -1,0 +1,160 @@
+"""Sorted rows of an edge list on the host or on the device, at once or range by range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gravel.kernels.buffers import exact, total
+from gravel.kernels.csr import buffers
+from gravel.kernels.cuda.room import give_free_blocks_back, is_out_of_memory
+from gravel.stages.rows.ranges import free_bytes, lacking
+from gravel.stages.symmetrizing.edge_parts import PART_BYTES, EdgeParts, Output
+from gravel.stages.symmetrizing.source_ranges import Blocks, spooled
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from gravel.stages.context import Context
+
+
+def _counted(edges: EdgeParts) -> NDArray[numpy.int64]:
+    """Count arcs per vertex into [2:], which leaves `RowBuilder` the room that it needs."""
+    import numpy
+
+    from gravel.kernels.csr import degrees
+
+    counts: NDArray[numpy.int64] = buffers.ends(edges.vertices).make(numpy)
+    for source, target in edges.parts(0):
+        degrees(source, target, edges.vertices, **edges.options, out=counts[2:])
+    return counts
+
+
+def on_host(context: Context, edges: EdgeParts, output: Output, keep_duplicates: bool, memory: int) -> None:
+    """Build the rows on the host within so many bytes for offsets and columns."""
+    from gravel.kernels.csr.rows import RowBuilder
+
+    counts, vertex = _counted(edges), edges.dtype.str[1:]
+    if total(buffers.on_host(edges.vertices, int(counts[2:].sum()), vertex), "host") <= memory:
+        builder = RowBuilder(counts, edges.dtype, **edges.options)
+        for source, target in edges.parts(1):
+            builder.add(source, target)
+        output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
+        return
+    column = buffers.columns(1, vertex, "host").nbytes
+    for first, last, blocks in spooled(context, edges, counts[2:], memory - counts.nbytes, column):
+        _range_on_host(edges, output, keep_duplicates, counts[first : last + 2].copy(), first, blocks())
+
+
+def _range_on_host(
+    edges: EdgeParts,
+    output: Output,
+    keep_duplicates: bool,
+    offsets: NDArray[numpy.int64],
+    first: int,
+    blocks: Blocks,
+) -> None:
+    from gravel.kernels.csr.rows import RowBuilder
+
+    offsets[:2] = 0
+    builder = RowBuilder(offsets, edges.dtype, first_vertex=first)
+    for rows, columns in blocks:
+        builder.add(rows, columns)
+    output.add(*builder.finish(keep_duplicates=keep_duplicates, vertex_count=edges.vertices))
+
+
+def on_device(context: Context, edges: EdgeParts, output: Output, keep_duplicates: bool) -> None:
+    """Build the rows on the device, and ranges that do not fit there on the host."""
+    budget = context.machine.device_memory
+    arcs = edges.count * (1 + (edges.direction == "both"))
+    vertex = edges.dtype.str[1:]
+    if total(buffers.on_device(edges.vertices, edges.count, arcs, vertex)) <= budget:
+        rows = _whole_on_device(edges, keep_duplicates)
+        if rows is not None and context.keeps_device_arrays:
+            output.whole(rows)
+        elif rows is not None:
+            _download(rows, output)
+        if rows is not None:
+            return
+        there = free_bytes()
+        budget = min(budget, there) // 2
+        context.log(f"{lacking(there)}; ranges of {budget:,} bytes are built one after the other")
+    counts = _counted(edges)
+    per_arc = exact(buffers.arc_of_range(vertex))
+    for first, last, blocks in spooled(context, edges, counts[2:], budget, per_arc):
+        rows = _range_on_device(edges, counts, first, last, blocks(), keep_duplicates)
+        if rows is not None:
+            _download(rows, output)
+        else:
+            context.log(f"{lacking(free_bytes())}; rows {first:,} to {last:,} are built on the CPU")
+            _range_on_host(edges, output, keep_duplicates, counts[first : last + 2].copy(), first, blocks())
+        del rows
+        # The next range has other sizes.
+        give_free_blocks_back()
+
+
+def _range_on_device(
+    edges: EdgeParts,
+    counts: NDArray[numpy.int64],
+    first: int,
+    last: int,
+    blocks: Blocks,
+    keep_duplicates: bool,
+) -> Any:
+    """Build the rows of a range; None where the device has no room for them."""
+    from gravel.kernels.csr import build
+
+    try:
+        pair = _upload(blocks, int(counts[2 + first : 2 + last].sum()), edges.dtype)
+        return build(
+            *pair,
+            edges.vertices,
+            direction="as_given",
+            keep_loops=True,
+            first_vertex=first,
+            last_vertex=last,
+            keep_duplicates=keep_duplicates,
+        )
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+    return None
+
+
+def _whole_on_device(edges: EdgeParts, keep_duplicates: bool) -> Any:
+    """Build all rows at once; None where the device has less room than was planned with."""
+    from gravel.kernels.csr import build
+
+    try:
+        pair = edges.on_device() or _upload(edges.parts(1), edges.count, edges.dtype)
+        return build(*pair, edges.vertices, **edges.options, keep_duplicates=keep_duplicates)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+    return None
+
+
+def _upload(parts: Iterator[tuple[NDArray[Any], NDArray[Any]]], count: int, dtype: Any) -> tuple[Any, Any]:
+    import cupy
+
+    source, target = cupy.empty(count, dtype), cupy.empty(count, dtype)
+    at = 0
+    for one, other in parts:
+        source[at : at + len(one)].set(one)
+        target[at : at + len(one)].set(other)
+        at += len(one)
+    return source, target
+
+
+def _download(rows: Any, output: Output) -> None:
+    """Bring rows to the host in pieces, so that the host never holds them whole."""
+    import cupy
+    import numpy
+
+    step = PART_BYTES // rows.column_indices.dtype.itemsize
+    offsets = cupy.asnumpy(rows.row_offsets)
+    columns = rows.column_indices
+    output.add(offsets, columns[:0].get(), rows.loop_count)
+    for first in range(0, len(columns), step):
+        output.add(numpy.zeros(1, numpy.int64), cupy.asnumpy(columns[first : first + step]), 0)
