@@ -100,6 +100,8 @@ def _estimate(
 ) -> Need:
     # Degrees, components and distances from a source are read one array of the vertices at a time.
     counted = [each for each in inputs["inputs"] if each.kind != "Partition"]
+    if not parameters.from_files:
+        counted = [each for each in counted if not each.searches]
     widest = max((each.vertices for each in counted), default=0)
     models = parameters.predict or any(extent.kind == "Partition" for extent in inputs["inputs"])
     model = MODEL_BYTES if models else 0
