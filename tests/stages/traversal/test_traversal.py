@@ -24,14 +24,14 @@ STAGES, KERNELS = str(ROOT / "stages"), str(ROOT / "kernels")
 
 MAX_FILES = {
     ("columns", "bfs"): (10, 29),
-    ("columns", "sssp"): (10, 28),
+    ("columns", "shortest_paths"): (10, 28),
     ("columns", "components"): (10, 23),
     ("columns", "strong_components"): (10, 19),
     ("compressed", "bfs"): (11, 34),
-    ("compressed", "sssp"): (11, 34),
+    ("compressed", "shortest_paths"): (11, 34),
     ("compressed", "components"): (11, 30),
-    ("partition", "bfs"): (12, 32),
-    ("partition", "components"): (10, 20),
+    ("partition", "bfs"): (12, 33),
+    ("partition", "components"): (10, 21),
 }
 """Files of the stages that are entered, and those with the kernels, in a search on the CPU. The tables of
 buffers are among both."""
@@ -45,7 +45,7 @@ def graph(**given: Any) -> Graph:
 
 def made(form: str, algorithm: str) -> Graph | CompressedGraph | Partition:
     stored = graph()
-    if algorithm == "sssp":
+    if algorithm == "shortest_paths":
         stored = graph(weights=numpy.ones(stored.arc_count, numpy.uint32))
     if form == "compressed":
         return compress(PlainContext(), CompressParameters(), input=stored)
