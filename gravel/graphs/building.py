@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -246,7 +247,7 @@ def _checked(asked: dict[str, Any]) -> dict[str, Any]:
 def _warn(remarks: Sequence[str]) -> None:
     """Warn of doubtful contents of a file, at the line that calls `gravel.graph`."""
     for remark in remarks:
-        warnings.warn(remark, stacklevel=8)
+        warnings.warn(remark, stacklevel=_level_of_caller())
 
 
 def _read(
@@ -303,3 +304,11 @@ def load(path: str | os.PathLike[str] | Path) -> Graph:
     Raises FileNotFoundError for a folder without one, and ValueError for a damaged one.
     """
     return Graph.load(path)
+
+
+def _level_of_caller() -> int:
+    """Count the frames up to the first one outside gravel, from the function that calls this one."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals["__name__"].split(".")[0] in ("gravel", "contextlib"):
+        frame, level = frame.f_back, level + 1
+    return level

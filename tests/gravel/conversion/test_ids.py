@@ -201,7 +201,7 @@ def test_other_kinds_are_refused_in_files_and_in_memory(tmp_path: Path, case: st
         )
     else:
         return
-    with pytest.raises(ValueError, match=r"column 'source' has .* and column 'target' has .*convert one"):
+    with pytest.raises(ValueError, match=r"column 'source' has .* and column 'target' has .*[Cc]onvert one"):
         gravel.graph(path, cache=False)
 
 
