@@ -11,16 +11,16 @@ with everything cached.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-
-from tests.benchmarks.text import write_text
 
 WORKFLOW = """\
 workflow: text
@@ -32,6 +32,37 @@ stages:
   summary: {{stage: report, inputs: [graph, bfs, check]}}
 """
 RUN = "from gravel.pipeline.cli.program import program; program()"
+
+
+EDGE_FACTOR = 16
+CHUNK = 1 << 20
+"""Edges that a thread writes at a time."""
+
+
+def write_text(path: Path, scale: int, threads: int) -> None:
+    """Write the edges as SNAP has them."""
+    import numpy
+    import pyarrow
+    from pyarrow import csv
+
+    from gravel.kernels.generate import generate
+
+    options = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
+
+    def part(first: int) -> bytes:
+        made = generate("rmat", scale=scale, edge_factor=EDGE_FACTOR, seed=1, first=first, count=count)
+        columns = [pyarrow.array(each.astype(numpy.int64)) for each in made]
+        out = io.BytesIO()
+        csv.write_csv(pyarrow.table(columns, names=["source", "target"]), out, options)
+        return out.getvalue()
+
+    edges = EDGE_FACTOR << scale
+    count = min(CHUNK, edges)
+    with path.open("wb") as file, ThreadPoolExecutor(threads) as pool:
+        file.write(b"# Directed graph: Kronecker\n# FromNodeId\tToNodeId\n")
+        for begin in range(0, edges, 32 * count):
+            for text in pool.map(part, range(begin, min(edges, begin + 32 * count), count)):
+                file.write(text)
 
 
 def by_hand(file: Path, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Graphs and settings in which racing claims are culled, for tests and `tests.benchmarks.culling`."""
+"""Graphs and settings in which racing claims are culled."""
 
 from __future__ import annotations
 
