@@ -23,25 +23,17 @@ class Case:
     weights: NDArray[Any] | None
     asked: dict[str, Any] = field(default_factory=dict)
 
-    def expected(self, tolerance: float) -> tuple[NDArray[Any], int]:
-        """Return the ranks of NetworkX, and the fewest iterations with which it converges."""
+    def expected(self, tolerance: float, iterations: int) -> NDArray[Any] | None:
+        """Return the ranks of NetworkX, or None where it does not converge in so many iterations."""
         names = {"damping": "alpha", "start": "nstart"}
         given = {names.get(name, name): value for name, value in self.asked.items()}
         given |= {name: dict(enumerate(value.tolist())) for name, value in given.items() if name != "alpha"}
         given |= {"tol": tolerance, "weight": None if self.weights is None else "weight"}
-
-        def ranks(most: int) -> Any:
-            try:
-                return networkx.pagerank(self.graph, max_iter=most, **given)
-            except networkx.PowerIterationFailedConvergence:
-                return None
-
-        low, high = 0, 1 << 12
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if ranks(middle) is None else (low, middle)
-        found = ranks(high)
-        return numpy.array([found[v] for v in range(len(self.graph))]), high
+        try:
+            found = networkx.pagerank(self.graph, max_iter=iterations, **given)
+        except networkx.PowerIterationFailedConvergence:
+            return None
+        return numpy.array([found[v] for v in range(len(self.graph))])
 
 
 def case(arcs: Any, n: int, weights: Any, *, directed: bool, index: Any = numpy.uint32, **asked: Any) -> Case:
