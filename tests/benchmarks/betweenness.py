@@ -3,7 +3,7 @@
     python -m tests.benchmarks.betweenness kron14 kron16 grid150 --backend cpu
     python -m tests.benchmarks.betweenness kron18 kron21 grid1200
 
-Graphs are named as in `tests.benchmarks.gpu`. Times are medians of repeated batches of drawn sources, on a
+Graphs are named as in `tests.benchmarks.graphs`. Times are medians of repeated batches of drawn sources, on a
 GPU by events. Sums are checked: those of vertices against the distances of the same sources, and on a GPU
 against the CPU at scale 16 and below. Other libraries are in `tests.benchmarks.measures`.
 """
@@ -19,7 +19,8 @@ import numpy
 from gravel.kernels.betweenness.interface import Wanted
 from gravel.kernels.betweenness.sums import arranged, betweenness, prepare
 from gravel.kernels.distances.many import aggregate
-from tests.benchmarks.many_sources import milliseconds, rows_of
+from tests.benchmarks.clocks import timed
+from tests.benchmarks.graphs import rows_of
 
 SMALL = 1 << 16
 """Vertices up to which a GPU is checked against the CPU."""
@@ -56,7 +57,7 @@ def measure(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> Non
                 clock, events = 0.0, 0.0
                 for first in range(0, len(drawn), sums.batch):
                     some = drawn[first : first + sums.batch]
-                    clock += milliseconds(lambda sums=sums, some=some: sums.run(some))
+                    clock += timed(lambda sums=sums, some=some: sums.run(some))[0]
                     events += getattr(sums, "milliseconds", 0.0)
                 if repeat:
                     times.append((events or clock) / len(drawn))
@@ -71,7 +72,7 @@ def measure(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> Non
             )
     drawn = sources_of(rows, max(chosen.sources, 1024), chosen.backend)
     aggregate(*rows, drawn, symmetric=True)
-    each = min(milliseconds(lambda: aggregate(*rows, drawn, symmetric=True)) for _ in range(2)) / len(drawn)
+    each = min(timed(lambda: aggregate(*rows, drawn, symmetric=True))[0] for _ in range(2)) / len(drawn)
     print(f"{name:>10} closeness of {len(drawn)} vertices: {each:9.4f} ms each", flush=True)
 
 

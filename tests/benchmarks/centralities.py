@@ -31,6 +31,7 @@ from gravel.pipeline.core.hardware import find_devices
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.traversal.preparation import draw_sources
+from tests.benchmarks.clocks import say
 from tests.benchmarks.many_sources import check
 
 WORKFLOW = """
@@ -58,10 +59,6 @@ MEASURES = ("closeness", "betweenness")
 
 CHECKED = 64
 """Sources that are searched from once more."""
-
-
-def say(*words: Any) -> None:
-    print(*words, flush=True)
 
 
 def missing(workers: int, cluster: str) -> str:

@@ -2,68 +2,36 @@
 
     python -m tests.benchmarks.choice kron20:degree uniform grid1000 box160 cnr-2000.graph-txt.gz:directed
 
-A graph is one that `tests.benchmarks.gpu` makes, `starN` or `boxN` (a cube of side N, 7 or 27 points), or a
-file that gravel reads. `:degree` renumbers it by descending degree, `:directed` takes arcs as they are given.
-Medians over sources of degree >= 1, each search after a kernel that wakes the device.
+A graph is named as in `tests.benchmarks.graphs`; `:directed` behind it takes arcs as they are given. Medians
+over sources of degree >= 1, each search after a kernel that wakes the device.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import itertools
 import statistics
-from typing import Any
 
 import cupy
-import numpy
 
-from gravel.kernels import csr, order
 from gravel.kernels.bfs import choose, prepare
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.strategy import strategies_in
-from tests.benchmarks.gpu import edges_of
+from tests.benchmarks.graphs import rows_of, sources_of
 
 ENOUGH = 1500.0
 """Milliseconds of searches after which a strategy needs no more sources."""
 
 
-def cube(kind: str, side: int) -> tuple[Any, Any, int]:
-    """Edges of a lattice in three dimensions with 7 (`star`) or 27 (`box`) points."""
-    at = cupy.arange(side**3, dtype=cupy.uint32).reshape((side,) * 3)
-    pairs = []
-    for step in itertools.product((-1, 0, 1), repeat=3):
-        if step > (0, 0, 0) and (kind == "box" or sum(map(abs, step)) == 1):
-            near = tuple(slice(max(0, -each), side - max(0, each)) for each in step)
-            far = tuple(slice(max(0, each), side - max(0, -each)) for each in step)
-            pairs.append((at[near].ravel(), at[far].ravel()))
-    return (*(cupy.concatenate(ends) for ends in zip(*pairs, strict=True)), side**3)
-
-
-def graph(name: str) -> tuple[Any, Any, bool]:
-    """Row offsets, columns and whether they are symmetric."""
-    base, _, how = name.partition(":")
-    if base.startswith(("star", "box")):
-        kind = base.rstrip("0123456789")
-        *pairs, vertices = cube(kind, int(base.removeprefix(kind)))
-    else:
-        *pairs, vertices = edges_of(base)
-    symmetric = how != "directed"
-    rows = csr.build(*pairs, vertices, direction="both" if symmetric else "as_given")
-    arrays = rows.row_offsets, rows.column_indices
-    if how == "degree":
-        arrays = order.apply(*arrays, order.permutation("degree", *arrays))
-    return *arrays, symmetric
-
-
 def measure(name: str, strategies: list[str], output: str, count: int) -> str:
     """Print a line for every strategy; returns the row of the table."""
-    *arrays, symmetric = graph(name)
+    base = name.removesuffix(":directed")
+    symmetric = base == name
+    arrays = rows_of(base, direction="both" if symmetric else "as_given")
     choose(*arrays, symmetric=symmetric)
     choice = choose(*arrays, symmetric=symmetric)
     print(f"{name}: {choice.reason}; {choice.milliseconds:.2f} ms", flush=True)
-    linked = cupy.flatnonzero(cupy.diff(arrays[0])).get()
-    sources = numpy.random.default_rng(7).choice(linked, min(count, len(linked)), replace=False).tolist()
+    sources = sources_of(arrays[0], count)
     medians: dict[str, float] = {}
     known = strategies_in("gravel.kernels.bfs")
     reference = None

@@ -10,7 +10,6 @@ as they come and shuffled. Times are by CUDA events, medians; the bits are delta
 from __future__ import annotations
 
 import argparse
-import statistics
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate import generate
 from gravel.kernels.layouts import encode
 from gravel.kernels.order import community_bisection_cuda, community_tree_cuda
-from gravel.stages.ingest import read_edges
+from tests.benchmarks.clocks import event_median
+from tests.benchmarks.graphs import rows_of
 
 VERTICES, EDGES = 65_000_000, 1_800_000_000
 """Friendster's, as SNAP publishes it, rounded."""
@@ -33,16 +33,6 @@ PART = 1 << 27
 SHARE = 10
 
 Graph = tuple[Any, Any]
-
-
-def median_milliseconds(work: Callable[[], Any], repetitions: int) -> float:
-    """Median of some runs after one that compiles."""
-    work()
-    taken = []
-    for _ in range(repetitions):
-        wake()
-        taken.append(event_milliseconds(work))
-    return statistics.median(taken)
 
 
 def bits_per_arc(graph: Graph) -> float:
@@ -83,16 +73,13 @@ def graphs(name: str) -> Iterator[tuple[str, Graph]]:
             edges = generate("communities", **options, seed=1, backend="cuda")
             yield f"{name} {numbering}", csr.build(*edges, VERTICES // SHARE)[:2]
         return
-    if name.startswith("kron"):
-        scale = int(name.removeprefix("kron"))
-        edges = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
-        yield name, csr.build(*edges, 1 << scale)[:2]
-        return
-    edges, _ = read_edges(Path(name))
-    ends = cupy.asarray(numpy.asarray(edges.source)), cupy.asarray(numpy.asarray(edges.target))
-    natural = csr.build(*ends, edges.vertex_count)[:2]
-    yield Path(name).name, natural
-    yield f"{Path(name).name} shuffled", order.apply(*natural, order.permutation("random", *natural, seed=5))
+    yield Path(name).name, rows_of(name)
+    if not name.startswith("kron"):
+        natural = rows_of(name)
+        yield (
+            f"{Path(name).name} shuffled",
+            order.apply(*natural, order.permutation("random", *natural, seed=5)),
+        )
 
 
 def time_orders(name: str, graph: Graph, repetitions: int) -> None:
@@ -105,7 +92,7 @@ def time_orders(name: str, graph: Graph, repetitions: int) -> None:
             found.pop(what, None)
             found[what] = work()
 
-        return median_milliseconds(run, repetitions)
+        return event_median(run, repetitions)
 
     parts = [
         keep("tree", lambda: community_tree_cuda.aggregate(*graph)),

@@ -5,9 +5,8 @@
 With `--rows` encoded rows of every layout are searched too, on the device and in pinned memory, and columns
 that are read in parts.
 
-A graph is a name as `tests.benchmarks.deep` takes them or a file that `ingest` reads; `:degree` behind it
-numbers the vertices by descending degree. Times are CUDA events around the launch, medians of `--runs`.
-Labels are compared with those that passes over all arcs converge to, whose arcs all agree.
+Graphs are named as in `tests.benchmarks.graphs`. Times are CUDA events around the launch, medians of
+`--runs`. Labels are compared with those that passes over all arcs converge to, whose arcs all agree.
 """
 
 from __future__ import annotations
@@ -22,14 +21,13 @@ from typing import Any
 
 import cupy
 
-from gravel.kernels import order
 from gravel.kernels.components import ComponentsResult, components
 from gravel.kernels.components.cuda.afforest import prepare
 from gravel.kernels.components.cuda.afforest_tiles import MOST_TRACED, PHASES
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.placement.pinned import buffer, pin
-from tests.benchmarks.deep import graph
+from tests.benchmarks.graphs import rows_of
 
 REFERENCES = {  # milliseconds: goal, ECL-CC, cuGraph
     "kron22": (0.15, 2.36, 28),
@@ -117,19 +115,9 @@ class Sliced:
         return self.array[wanted]
 
 
-def load(name: str) -> tuple[Any, Any]:
-    """Row offsets and columns of a graph, renumbered if its name asks for it."""
-    plain = name.removesuffix(":degree")
-    arrays = graph(plain)
-    if plain == name:
-        return arrays
-    renumbered: tuple[Any, Any] = order.apply(*arrays, order.permutation("degree", *arrays))
-    return renumbered
-
-
 def measure(name: str, only: list[str], runs: int, encoded: bool) -> None:
     """Time and check the variants on one graph."""
-    arrays = load(name)
+    arrays = rows_of(name)
     expected = components(*arrays, symmetric=True, strategy="afforest_multi_pass")
     assert expected.converged
     labels = int((expected.component == cupy.arange(len(expected.component))).sum())

@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks.compressed kron22 kron24 uniform cnr-2000.graph-txt --layouts varint,blocks
 
-A graph is a name or a file as `tests.benchmarks.deep` takes it. Rows are searched by the strategies that
-`--strategies` names, columns by these and by `direction_optimizing`. Every search of rows is compared with
-the search of columns, distances and predecessors. Times are medians over sources of
-CUDA events around the launch. Bits per arc count the stream, in brackets with the offsets of rows.
+Graphs are named as in `tests.benchmarks.graphs`. Rows are searched by the strategies that `--strategies`
+names, columns by these and by `direction_optimizing`. Every search of rows is compared with the search of
+columns, distances and predecessors. Times are medians over sources of CUDA events around the launch. Bits per
+arc count the stream, in brackets with the offsets of rows.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ import statistics
 from typing import Any
 
 import cupy
-import numpy
 
-from gravel.kernels import order
 from gravel.kernels.bfs import prepare, prepare_rows
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, encode
-from tests.benchmarks.deep import graph
 from tests.benchmarks.gpu import check_levels
+from tests.benchmarks.graphs import rows_of, sources_of
 
 GOAL = 1.3
 
@@ -72,9 +70,7 @@ class Expected:
 def measure(name: str, arrays: tuple[Any, Any], chosen: argparse.Namespace) -> None:
     """Print the lines of one graph in one order."""
     arcs = len(arrays[1])
-    with_arcs = cupy.flatnonzero(cupy.diff(arrays[0])).get()
-    random = numpy.random.default_rng(7)
-    sources = random.choice(with_arcs, min(chosen.sources, len(with_arcs)), replace=False).tolist()
+    sources = sources_of(arrays[0], chosen.sources)
     print(f"{name}: {len(arrays[0]) - 1} vertices, {arcs} arcs, {len(sources)} sources", flush=True)
     expected = Expected(arrays, sources)
     plain = {}
@@ -124,15 +120,11 @@ def main() -> None:
     parser.add_argument("--steps", action="store_true", help="print the steps of one search of each kind")
     chosen = parser.parse_args()
     for name in chosen.graphs:
-        original = graph(name)
         for method in chosen.orders.split(","):
-            arrays = original
-            if method != "original":
-                arrays = order.apply(*original, order.permutation(method, *original))
+            arrays = rows_of(name if method == "original" else f"{name}:{method}")
             measure(f"{name}, {method} order", arrays, chosen)
             del arrays
             cupy.get_default_memory_pool().free_all_blocks()
-        del original
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from gravel.stages.sections.scaling import busy
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.worker_count import LABELS_RATE, plan_spreading, predicted_seconds
+from tests.benchmarks.clocks import say
 
 WORKFLOW = """
 workflow: dealt
@@ -37,10 +38,6 @@ stages:
     output: OUTPUT
     sources_over: "${over}"
 """
-
-
-def say(*words: Any) -> None:
-    print(*words, flush=True)
 
 
 def run(file: Path, root: Path) -> dict[str, tuple[dict[str, Any], Any, Any]]:

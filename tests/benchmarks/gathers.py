@@ -16,31 +16,27 @@ import argparse
 import cupy
 import numpy
 
-from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.bfs.cuda.parts import GATHERS, LISTED
 from gravel.kernels.probes import prepare
 from gravel.kernels.probes.gather_cpu import SECTORS, gather_level, sector_arcs
 from gravel.kernels.probes.levels import levels_of
-from tests.benchmarks.gpu import edges_of
+from tests.benchmarks.graphs import rows_of
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("graph", help="as for tests.benchmarks.gpu: kron20, uniform, grid1000, ...")
+    parser.add_argument("graph", help="as in tests.benchmarks.graphs: kron20, uniform, grid1000, ...")
     parser.add_argument("--flat", action="store_true")
     parser.add_argument("--block", type=int, default=256)
     chosen = parser.parse_args()
-    source, target, vertices = edges_of(chosen.graph)
-    graph = csr.build(source, target, vertices)
-    offsets, columns = graph.row_offsets.get(), graph.column_indices
+    row_offsets, columns = rows_of(chosen.graph)
+    offsets, vertices = row_offsets.get(), len(row_offsets) - 1
     distance = numpy.zeros(vertices, numpy.int32)
     if not chosen.flat:
-        search = prepare_search(
-            graph.row_offsets, columns, strategy="two_phase", output="distance", symmetric=True
-        )
+        search = prepare_search(row_offsets, columns, strategy="two_phase", output="distance", symmetric=True)
         distance = cupy.asnumpy(search.run(int(numpy.diff(offsets).argmax())).distance)
     levels = levels_of(distance, offsets)
     probes = prepare(columns, levels, vertices, block=chosen.block)

@@ -3,11 +3,11 @@
     python -m tests.benchmarks.gpu kron20 kron22 kron24 uniform grid --sources 32 --set alpha=12
     python -m tests.benchmarks.gpu kron24 cnr-2000.graph-txt.gz --parts bfs --each deferred_rows=0,1,auto
 
-Graphs are made on the device, or read from files that gravel reads. Searches are checked before they are
-timed: both strategies agree on every distance and predecessor, and every edge joins levels at most one
-apart. BFS rates count distinct undirected edges of the searched component (G5, Graph500); the peers' times
-are those of reference measurements on an H200 with distances alone. Bytes are counted, not measured: what
-the job must at least move.
+Graphs are named as in `tests.benchmarks.graphs`. Searches are checked before they are timed: both strategies
+agree on every distance and predecessor, and every edge joins levels at most one apart. BFS rates count
+distinct undirected edges of the searched component (G5, Graph500); the peers' times are those of reference
+measurements on an H200 with distances alone. Bytes are counted, not measured: what the job must at least
+move.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from gravel.kernels.bfs import prepare
 from gravel.kernels.components import prepare_rows
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
-from gravel.kernels.generate import generate
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.layouts.varint.cuda import VarintCodec
-from gravel.stages.ingest import read_edges
+from tests.benchmarks.graphs import edges_of, sources_of
 from tests.kernels.layouts.visits import SerialCodec
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
@@ -42,38 +41,6 @@ PEERS = {  # milliseconds: BFS distances, best peer and first try; components, f
     "uniform": "0.380, 0.270; -",
     "grid": "54.8, 37-50; 0.78",
 }
-
-
-def edges_of(name: str) -> tuple[Any, Any, int]:
-    """Source, target and number of vertices of a named graph."""
-    if name.startswith("kron"):
-        scale = int(name.removeprefix("kron"))
-        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
-        return source, target, 1 << scale
-    if name == "uniform":
-        cupy.random.seed(1)
-        pairs = cupy.random.randint(0, 1 << 21, (2, 67_000_000), dtype=cupy.uint32)
-        return pairs[0], pairs[1], 1 << 21
-    if name.startswith("path"):
-        at = cupy.arange(int(name.removeprefix("path")), dtype=cupy.uint32)
-        return at[:-1], at[1:], len(at)
-    if Path(name).exists():
-        return read(name)
-    side = int(name.removeprefix("grid") or 5000)
-    at = cupy.arange(side * side, dtype=cupy.uint32).reshape(side, side)
-    source = cupy.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-    target = cupy.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
-    return source, target, side * side
-
-
-def read(path: str) -> tuple[Any, Any, int]:
-    """Edges of a file, on the device, and the number of vertices."""
-    edges, _ = read_edges(path)
-    return (
-        cupy.asarray(numpy.asarray(edges.source)),
-        cupy.asarray(numpy.asarray(edges.target)),
-        edges.vertex_count,
-    )
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -132,10 +99,9 @@ class Bench:
         self.say("renumber", renumber, arcs * (8 + 8 * 18))
         self.natural = built.row_offsets, built.column_indices
         self.degrees = cupy.diff(self.offsets)
-        random = numpy.random.default_rng(7)
-        with_arcs = cupy.flatnonzero(self.degrees).get()
-        self.sources = random.choice(with_arcs, min(sources, len(with_arcs)), replace=False).tolist()
-        self.say(f"{self.vertices} vertices, {arcs} arcs, {len(with_arcs)} with arcs", None)
+        self.sources = sources_of(self.offsets, sources)
+        with_arcs = int(cupy.count_nonzero(self.degrees))
+        self.say(f"{self.vertices} vertices, {arcs} arcs, {with_arcs} with arcs", None)
 
     def say(self, what: str, milliseconds: float | None, bytes_moved: float = 0, rest: str = "") -> None:
         row = f"{self.name:8} {what:44}"
@@ -270,9 +236,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "graphs", nargs="+", help="kron20, kron22, kron24, kron26, uniform, grid, grid1000, ..., or a file"
-    )
+    parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, default=32)
     parser.add_argument("--parts", default="check,bfs,two_phase,components,varint")
     parser.add_argument(

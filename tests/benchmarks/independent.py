@@ -2,10 +2,9 @@
 
     python -m tests.benchmarks.independent USA-road-NE.pace.gr.xz grid1000 tree1000000 --sources 64 264 1024
 
-Graphs are named as in `tests.benchmarks.many_sources`; `treeN` is a random tree of N vertices, deep
-enough to be searched so. Some sources are checked against the CPU, and all results of a variant against those
-of the first.
-Times are medians of events around a batch, of all variants and then again, so that a drift shows.
+Graphs are named as in `tests.benchmarks.graphs`; `treeN` is a random tree of N vertices, deep enough to be
+searched so. Some sources are checked against the CPU, and all results of a variant against those of the
+first. Times are medians of events around a batch, of all variants and then again, so that a drift shows.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from gravel.kernels.distances import independent_cuda, many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.layouts import columns_as_rows, encode
 from gravel.kernels.placement.device_copies import on_device
-from tests.benchmarks.many_sources import rows_of
+from tests.benchmarks.graphs import rows_of
 
 CHECKED = 6
 """Sources of a batch that are searched on the CPU as well."""
@@ -144,7 +143,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     chosen = parser.parse_args()
     for name in chosen.graphs:
-        rows = tree(int(name.removeprefix("tree"))) if name.startswith("tree") else rows_of(name, "cuda")
+        rows = tree(int(name.removeprefix("tree"))) if name.startswith("tree") else rows_of(name)
         print(f"{name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs")
         for count in chosen.sources:
             measure(name, rows, count, chosen)

@@ -2,46 +2,33 @@
 
     python -m tests.benchmarks.layouts cnr-2000.txt kron22 kron24 uniform USA-road-NE.gr
 
-Graphs are named as in `tests.benchmarks.deep`, or are .npz files of `row_offsets` and `column_indices`. A
-line per graph and layout: bits per arc without and with the row offsets; encoding in GB/s of CSR read;
-decoding in TB/s of decoded ids (4 bytes each) and GB/s of bytes read, when the columns are written (`decode`:
-the kernel alone, offsets known), and when neighbours are summed up instead, through the interface of
-searches, a unit at a time (`visit`) or 32 (`together`). `lane0` is the one-lane decoder of the 2024 report.
-Medians of 20 by CUDA events.
+Graphs are named as in `tests.benchmarks.graphs`. A line per graph and layout: bits per arc without and with
+the row offsets; encoding in GB/s of CSR read; decoding in TB/s of decoded ids (4 bytes each) and GB/s of
+bytes read, when the columns are written (`decode`: the kernel alone, offsets known), and when neighbours are
+summed up instead, through the interface of searches, a unit at a time (`visit`) or 32 (`together`). `lane0`
+is the one-lane decoder of the 2024 report. Medians of 20 by CUDA events.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 from collections.abc import Callable
 from typing import Any
 
 import cupy
 import numpy
 
-from gravel.kernels import order
-from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
-from gravel.kernels.cuda.wake import wake
+from gravel.kernels.cuda import blocks_for, load, vertex_macro
 from gravel.kernels.layouts import LAYOUTS, EncodedRows, decode, device_rows, encode
 from gravel.kernels.layouts import streams_cuda as streams
 from gravel.kernels.layouts.counting import list_units
 from gravel.kernels.layouts.varint import cuda as varint_cuda
 from gravel.kernels.layouts.varint.checkpoints import add_checkpoints
-from tests.benchmarks.deep import graph
+from tests.benchmarks.clocks import event_median
+from tests.benchmarks.graphs import rows_of
 from tests.kernels.layouts.visits import SERIAL, visit_kernel
 
 REPEATS = 20
-
-
-def median(work: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """Milliseconds of a run on a GPU that is awake."""
-    work()
-    times = []
-    for _ in range(repeats):
-        wake()
-        times.append(event_milliseconds(work))
-    return statistics.median(times)
 
 
 def decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any] | None:
@@ -86,7 +73,7 @@ def show(name: str, layout: str, offsets: Any, columns: Any) -> None:
     arcs, vertices = len(columns), len(offsets) - 1
     offset_bytes = 8 * (vertices + 1)
     rows = encode(layout, offsets, columns)
-    encoding = median(lambda: encode(layout, offsets, columns), 3)
+    encoding = event_median(lambda: encode(layout, offsets, columns), 3)
     again = decode(rows)
     assert bool((again[0] == offsets).all())
     assert bool((again[1] == columns).all())
@@ -110,16 +97,9 @@ def show(name: str, layout: str, offsets: Any, columns: Any) -> None:
         summed = way in ("visit", "together")
         good = int(sums.sum()) == int(columns.sum()) if summed else bool((written == columns).all())
         assert good, f"{name} {layout} {way} is wrong"
-        taken = median(work, 5 if way == "lane0" else REPEATS)
+        taken = event_median(work, 5 if way == "lane0" else REPEATS)
         text += f"  {way} {taken:8.3f} ms {4 * arcs / taken / 1e9:6.3f} TB/s {size / taken / 1e6:6.0f} GB/s"
     print(text, flush=True)
-
-
-def read_graph(name: str) -> tuple[Any, Any]:
-    if name.endswith(".npz"):
-        with numpy.load(name) as stored:
-            return cupy.asarray(stored["row_offsets"]), cupy.asarray(stored["column_indices"])
-    return graph(name)
 
 
 def main() -> None:
@@ -131,9 +111,7 @@ def main() -> None:
     parser.add_argument("--order", help="renumber by this order first")
     chosen = parser.parse_args()
     for name in chosen.graphs:
-        arrays = read_graph(name)
-        if chosen.order:
-            arrays = order.apply(*arrays, order.permutation(chosen.order, *arrays))
+        arrays = rows_of(f"{name}:{chosen.order}" if chosen.order else name)
         print(f"{name}: {len(arrays[0]) - 1} vertices, {len(arrays[1])} arcs", flush=True)
         for layout in chosen.layouts.split(","):
             show(name.rpartition("/")[2].partition(".")[0], layout, *arrays)

@@ -4,13 +4,12 @@
     python -m tests.benchmarks.many_sources kron22 --layouts varint --placements pinned split streamed
     python -m tests.benchmarks.many_sources kron16 kron18 grid300 --backend cpu --sources 64 1024
 
-Graphs are named as in `tests.benchmarks.gpu`, or are files of shared/data; `:degree` behind a name numbers
-vertices by descending degree.
-Times are medians of repeated batches: on a GPU by events, which count the launches between levels, on a CPU
-by the clock. Some sources of each batch are checked against a search of their own. "as if" is what the levels
-that pulled would have read had no row ended early: 4 bytes of a column and a row of bits for each arc of the
-graph, over the time of the whole batch. With `--layouts` encoded rows are searched on a GPU, too, and with
-`--placements` also rows of all layouts in host memory. Other libraries are in `tests.benchmarks.measures`.
+Graphs are named as in `tests.benchmarks.graphs`. Times are medians of repeated batches: on a GPU by events,
+which count the launches between levels, on a CPU by the clock. Some sources of each batch are checked against
+a search of their own. "as if" is what the levels that pulled would have read had no row ended early: 4 bytes
+of a column and a row of bits for each arc of the graph, over the time of the whole batch. With `--layouts`
+encoded rows are searched on a GPU, too, and with `--placements` also rows of all layouts in host memory.
+Other libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -31,55 +29,15 @@ from gravel.kernels.distances import many
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.layouts import EncodedRows, columns_as_rows, encode
 from gravel.kernels.layouts.layout import body_name
-from gravel.kernels.placement.device_copies import on_device
 from gravel.stages.measuring.rows import Sizes
-from tests.zoo import DATA
+from tests.benchmarks.clocks import timed
+from tests.benchmarks.graphs import rows_of
 
 CHECKED = 6
 """Sources of a batch that are searched from alone as well."""
 
 BATCHES = 16
 """Batches over which sources are put in order."""
-
-
-def rows_of(name: str, backend: str) -> tuple[Any, Any]:
-    """Make a graph in CSR, where it is searched."""
-    from gravel.kernels import csr, order
-
-    if name.endswith(":degree"):
-        rows_before = rows_of(name.removesuffix(":degree"), backend)
-        return order.apply(*rows_before, order.permutation("degree", *rows_before))
-    if not name.startswith(("kron", "grid")):
-        from tests.benchmarks.sssp import edges_of_file
-
-        (source, target), vertices = edges_of_file(str(DATA / name))
-        rows = csr.build(source, target, vertices)
-        found = rows.row_offsets, rows.column_indices
-        return found if backend == "cpu" else tuple(map(on_device, found))
-    if backend == "cuda":
-        from tests.benchmarks.gpu import edges_of
-
-        source, target, vertices = edges_of(name)
-    elif name.startswith("kron"):
-        from gravel.kernels.generate import generate
-
-        vertices = 1 << int(name.removeprefix("kron"))
-        source, target = generate("rmat", scale=int(name.removeprefix("kron")), edge_factor=16, seed=1)
-    else:
-        from gravel.kernels.generate import generate
-
-        side = int(name.removeprefix("grid"))
-        vertices = side * side
-        source, target = generate("grid", dims=(side, side))
-    rows = csr.build(source, target, vertices)
-    return rows.row_offsets, rows.column_indices
-
-
-def milliseconds(work: Callable[[], Any]) -> float:
-    """Time a call on the host."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1e3
 
 
 def check(rows: tuple[Any, Any], sources: Any, found: Aggregates) -> list[float]:
@@ -110,7 +68,7 @@ def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Names
     for repeat in range(1 + chosen.repeats):
         sources = drawn[repeat * count : (repeat + 1) * count]
         found = Aggregates.empty(len(sources))
-        clock = milliseconds(lambda sources=sources, found=found: many.run_all(searches, sources, found))
+        clock, _ = timed(lambda sources=sources, found=found: many.run_all(searches, sources, found))
         one_run = searches.batch >= len(sources)
         times.append(searches.milliseconds if one_run and hasattr(searches, "milliseconds") else clock)
     alone = check(rows, sources, found)

@@ -23,7 +23,6 @@ from typing import Any
 import numpy
 
 from tests.benchmarks.measure_peers import MEASURES, PEERS, Rows, Works
-from tests.zoo import DATA
 
 GRAPHS = ("kron16", "kron18", "USA-road-NY.pace.gr.xz", "cnr-2000.graph-txt.gz")
 
@@ -36,14 +35,11 @@ CHECKED = 2
 
 def rows_of(name: str, *, directed: bool, floats: bool = False) -> Rows:
     """Make the rows of a named graph or a file."""
-    from gravel.kernels.csr import build
-    from tests.benchmarks import sssp
+    from tests.benchmarks import graphs, sssp
 
     if not directed:
-        found = sssp.rows_of(name if name.startswith("kron") else str(DATA / name), floats=floats)
-        return Rows(*found, directed=False)
-    ends, vertices = sssp.edges_of_file(str(DATA / name))
-    offsets, columns, _ = build(*ends, vertices, direction="as_given")
+        return Rows(*sssp.rows_of(name, floats=floats), directed=False)
+    offsets, columns = graphs.rows_of(name, "cpu", direction="as_given")
     return Rows(offsets, columns, numpy.ones(len(columns), numpy.uint32), directed=True)
 
 

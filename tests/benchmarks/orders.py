@@ -24,7 +24,7 @@ import numpy
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.order import METHODS, apply, permutation, statistics
 from gravel.kernels.order.rcm_cuda import rcm
-from tests.benchmarks.deep import graph
+from tests.benchmarks.graphs import rows_of
 
 
 def milliseconds(work: Callable[[], Any]) -> float:
@@ -53,7 +53,7 @@ def pinned(columns: Any) -> Any:
 
 
 def measure(name: str, methods: list[str], repeats: int, chosen: argparse.Namespace) -> None:
-    arrays = graph(name)
+    arrays = rows_of(name)
     print(f"{name}: {len(arrays[0]) - 1} vertices, {len(arrays[1])} arcs", flush=True)
     for method in methods:
         slow = METHODS[method].cuda is None and METHODS[method].reads_columns

@@ -2,12 +2,12 @@
 
     python -m tests.benchmarks.placement kron24 kron24:degree --device-memory 1.5GB --layouts varint,blocks
 
-A graph is a name of `tests.benchmarks.gpu`, as it was generated or, with `:degree`, in that order; or
-`communities`, 1.95 billion edges among as many vertices as Friendster has, in crawl order. Every
-search is compared with the direction-optimizing one of rows on the device, which is not timed here. Times are
-CUDA events around the launch, initialisation included, medians over the sources; streamed ones are timed by
-the clock and read from an array in ordinary memory. Bytes are distinct lines of 128 of each level, counted by
-the search. References on an H200: 51.3 GB/s read by a kernel in order; kron24 by EMOGI 71.5 ms pinned.
+A graph is named as in `tests.benchmarks.graphs`, or is `communities`, 1.95 billion edges among as many
+vertices as Friendster has, in crawl order. Every search is compared with the direction-optimizing one of rows
+on the device, which is not timed here. Times are CUDA events around the launch, initialisation included,
+medians over the sources; streamed ones are timed by the clock and read from an array in ordinary memory.
+Bytes are distinct lines of 128 of each level, counted by the search. References on an H200: 51.3 GB/s read by
+a kernel in order; kron24 by EMOGI 71.5 ms pinned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dataclasses import replace
 from typing import Any
 
 import cupy
-import numpy
 from pydantic import ByteSize, TypeAdapter
 
 from gravel.kernels import csr, order
@@ -36,11 +35,11 @@ from gravel.kernels.layouts import columns_as_rows, encode
 from gravel.kernels.order.rcm_cuda import rcm
 from gravel.kernels.placement import Limits, Sizes, on_gpu
 from gravel.kernels.placement.pinned import buffer, fill, pin
-from tests.benchmarks.gpu import edges_of
+from tests.benchmarks.graphs import rows_of, sources_of
 
 
-def communities() -> tuple[Any, Any, int]:
-    """Edges of the large graph of `workflows/order_compression.yaml`, on the device."""
+def communities(method: str) -> tuple[Any, Any]:
+    """Rows of the large graph of `workflows/order_compression.yaml`, on the device, in some order."""
     vertices, edges, part = 65_608_366, 1_950_000_000, 1 << 27
     ends = cupy.empty(edges, cupy.uint32), cupy.empty(edges, cupy.uint32)
     for first in range(0, edges, part):
@@ -50,20 +49,11 @@ def communities() -> tuple[Any, Any, int]:
         )
         for end, here in zip(ends, made, strict=True):
             end[first : first + count] = here
-    return *ends, vertices
-
-
-def rows_of(name: str) -> tuple[Any, Any]:
-    """Row offsets and columns of a graph on the device."""
-    graph, _, ordered = name.partition(":")
-    *pairs, vertices = communities() if graph == "communities" else edges_of(graph)
-    built = csr.build(*pairs, vertices)
+    built = csr.build(*ends, vertices)
     rows = built.row_offsets, built.column_indices
-    del pairs, built
+    del ends, built
     cupy.get_default_memory_pool().free_all_blocks()
-    if ordered:
-        rows = order.apply(*rows, order.permutation(ordered, *rows))
-    return rows
+    return order.apply(*rows, order.permutation(method, *rows)) if method else rows
 
 
 class Bench:
@@ -71,13 +61,12 @@ class Bench:
 
     def __init__(self, name: str, sources: int) -> None:
         self.name = name
-        self.offsets, self.columns = rows_of(name)
+        graph, _, method = name.partition(":")
+        self.offsets, self.columns = rows_of(name) if graph != "communities" else communities(method)
         self.held = buffer(len(self.columns), self.columns.dtype)
         fill(self.held, self.columns)
         self.pinned = pin(self.held).view()
-        with_arcs = cupy.flatnonzero(cupy.diff(self.offsets)).get()
-        random = numpy.random.default_rng(7)
-        self.sources = random.choice(with_arcs, min(sources, len(with_arcs)), replace=False).tolist()
+        self.sources = sources_of(self.offsets, sources)
         right = prepare(
             self.offsets, self.columns, strategy="direction_optimizing", symmetric=True, output="distance"
         )

@@ -12,34 +12,20 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from typing import Any
 
 import cupy
 import numpy
 
-from gravel.kernels import csr
 from gravel.kernels.components import components
 from gravel.kernels.cuda.wake import wake, wake_all
-from gravel.kernels.generate import generate
 from gravel.kernels.partition import partition, suggest_threshold
 from gravel.kernels.partition.cuda.components import CudaComponents
 from gravel.kernels.partition.cuda.components_launch import EXCHANGING, JOINING
 from gravel.kernels.partition.storage import storage
+from tests.benchmarks.clocks import say
+from tests.benchmarks.graphs import rows_of
 
 RUNS = 9
-
-
-def say(*words: Any) -> None:
-    print(*words, flush=True)
-
-
-def lattice(scale: int) -> tuple[Any, Any]:
-    """Give the edges of a square lattice of about 2^scale vertices."""
-    side = int((1 << scale) ** 0.5)
-    vertex = cupy.arange(side * side, dtype=cupy.uint32).reshape(side, side)
-    pairs = ((vertex[:, :-1], vertex[:, 1:]), (vertex[:-1], vertex[1:]))
-    source, target = (cupy.concatenate([pair[end].ravel() for pair in pairs]) for end in (0, 1))
-    return source, target
 
 
 def main() -> None:
@@ -50,19 +36,13 @@ def main() -> None:
     parser.add_argument("--lattice", action="store_true")
     given = parser.parse_args()
     for scale in given.scales:
-        source, target = (
-            lattice(scale)
-            if given.lattice
-            else generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
-        )
-        graph = csr.build(source, target, int(max(source.max(), target.max())) + 1)
-        del source, target
-        name = f"{'lattice' if given.lattice else 'kron'}{scale}"
-        arcs = len(graph.column_indices)
+        name = f"grid{int((1 << scale) ** 0.5)}" if given.lattice else f"kron{scale}"
+        rows = rows_of(name)
+        arcs = len(rows[1])
         alone, wanted = [], None
         for _ in range(1 + RUNS):
             wake()
-            found = components(graph.row_offsets, graph.column_indices, symmetric=True)
+            found = components(*rows, symmetric=True)
             alone.append(found.milliseconds)
             wanted = found.component
         single = statistics.median(alone[1:])
@@ -70,7 +50,7 @@ def main() -> None:
             f"{name}: {arcs} arcs; one GPU, {found.strategy}: {single:.3f} ms, "
             f"{arcs / single / 1e6:.0f} Garc/s"
         )
-        offsets, columns = graph.row_offsets.get(), graph.column_indices.get()
+        offsets, columns = (each.get() for each in rows)
         for ranks in given.ranks:
             threshold = given.threshold
             if threshold is None:

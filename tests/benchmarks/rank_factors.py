@@ -12,17 +12,13 @@ from __future__ import annotations
 import argparse
 import statistics
 
-import cupy
-import numpy
-
-from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake
-from gravel.kernels.generate import generate
 from gravel.kernels.partition import SearchOptions, partition
 from gravel.kernels.partition.cuda.search import CudaPartitionSearch
 from gravel.kernels.partition.options import OPTIMIZED
+from tests.benchmarks.graphs import rows_of, sources_of
 
 
 def main() -> None:
@@ -37,19 +33,11 @@ def main() -> None:
     parser.add_argument("--degree-order", action="store_true", help="number vertices by degree first")
     chosen = parser.parse_args()
     for scale in chosen.scales:
-        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
-        graph = csr.build(source, target, 1 << scale)
-        del source, target
-        row_offsets, column_indices = graph.row_offsets, graph.column_indices
-        if chosen.degree_order:
-            numbers = order.permutation("degree", row_offsets, column_indices)
-            row_offsets, column_indices = order.apply(row_offsets, column_indices, numbers)
-        del graph
-        with_arcs = cupy.flatnonzero(cupy.diff(row_offsets)).get()
-        sources = numpy.random.default_rng(7).choice(with_arcs, chosen.sources, replace=False).tolist()
-        single = prepare_single(row_offsets, column_indices, symmetric=True, output="distance")
+        rows = rows_of(f"kron{scale}:degree" if chosen.degree_order else f"kron{scale}")
+        sources = sources_of(rows[0], chosen.sources)
+        single = prepare_single(*rows, symmetric=True, output="distance")
         expected = [single.run(each).distance.copy() for each in sources[:2]]
-        offsets, columns = row_offsets.get(), column_indices.get()
+        offsets, columns = (each.get() for each in rows)
         for threshold in chosen.threshold:
             whole = partition(offsets, columns, ranks=chosen.ranks, threshold=threshold)
             for factor in chosen.factors:

@@ -64,32 +64,20 @@ class Bench:
         self, scale: int, sources: int, *, degree_order: bool = False, output: str = "distance"
     ) -> None:
         import cupy
-        import numpy
 
-        from gravel.kernels import csr, order
         from gravel.kernels.bfs import prepare as prepare_single
-        from gravel.kernels.generate import generate
+        from tests.benchmarks.graphs import rows_of, sources_of
 
         self.scale, self.output = scale, output
-        say(f"kron{scale}: making edges")
-        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
+        say(f"kron{scale}: making it")
+        rows = rows_of(f"kron{scale}:degree" if degree_order else f"kron{scale}")
         cupy.cuda.Device().synchronize()
-        say("sorting arcs")
-        graph = csr.build(source, target, 1 << scale)
-        del source, target
-        row_offsets, column_indices = graph.row_offsets, graph.column_indices
-        del graph
-        if degree_order:
-            numbers = order.permutation("degree", row_offsets, column_indices)
-            row_offsets, column_indices = order.apply(row_offsets, column_indices, numbers)
-        cupy.cuda.Device().synchronize()
-        say(f"{len(column_indices)} arcs; copying them to the host")
-        self.offsets, self.columns = row_offsets.get(), column_indices.get()
-        self.degrees = cupy.diff(row_offsets)
-        with_arcs = cupy.flatnonzero(self.degrees).get()
-        self.sources = numpy.random.default_rng(7).choice(with_arcs, sources, replace=False).tolist()
+        say(f"{len(rows[1])} arcs; copying them to the host")
+        self.offsets, self.columns = (each.get() for each in rows)
+        self.degrees = cupy.diff(rows[0])
+        self.sources = sources_of(rows[0], sources)
         say("preparing the single-GPU default")
-        single = prepare_single(row_offsets, column_indices, symmetric=True, output=output)
+        single = prepare_single(*rows, symmetric=True, output=output)
         say(f"compiling {single.strategy}, and searching for what is expected")
         self.expected = [cupy.array(single.run(source).distance) for source in self.sources[:CHECKED]]
         self.arcs: list[int] = []

@@ -18,26 +18,21 @@ from dataclasses import replace
 from typing import Any
 
 import cupy
-import numpy
 
-from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake_all
-from gravel.kernels.generate import generate
 from gravel.kernels.partition import SearchOptions, partition, suggest_threshold
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.encoded import encoded_bytes
 from gravel.kernels.partition.layout import SUBGRAPHS
+from tests.benchmarks.clocks import say
+from tests.benchmarks.graphs import rows_of, sources_of
 from tests.kernels.partition.encoded_case import encode_rank
 
 CHECKED = 3
 """Sources whose distances are compared."""
-
-
-def say(*words: Any) -> None:
-    print(*words, flush=True)
 
 
 class Bench:
@@ -45,14 +40,11 @@ class Bench:
 
     def __init__(self, scale: int, sources: int) -> None:
         self.name = f"kron{scale}"
-        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
-        graph = csr.build(source, target, 1 << scale)
-        del source, target
-        self.offsets, self.columns = graph.row_offsets.get(), graph.column_indices.get()
-        self.degrees = cupy.diff(graph.row_offsets)
-        with_arcs = cupy.flatnonzero(self.degrees).get()
-        self.sources = numpy.random.default_rng(7).choice(with_arcs, sources, replace=False).tolist()
-        single = prepare_single(graph.row_offsets, graph.column_indices, symmetric=True, output="distance")
+        rows = rows_of(self.name)
+        self.offsets, self.columns = (each.get() for each in rows)
+        self.degrees = cupy.diff(rows[0])
+        self.sources = sources_of(rows[0], sources)
+        single = prepare_single(*rows, symmetric=True, output="distance")
         self.expected = [cupy.array(single.run(source).distance) for source in self.sources[:CHECKED]]
 
     def ranks(self, ranks: int, kept: list[float], options: dict[str, SearchOptions]) -> None:

@@ -32,6 +32,7 @@ from gravel.kernels.exchange import Endpoint, drive
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm, reduction_rounds
 from gravel.pipeline.workers.rank_group import run_rank
 from gravel.pipeline.workers.rendezvous import Rendezvous
+from tests.benchmarks.clocks import say
 from tests.benchmarks.reductions_side_by_side import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
 
 # Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.
@@ -44,10 +45,6 @@ WIRE_RATE = 0.1e9
 
 WHERE = ("turns", "workers", "gpu", "nccl")
 LIMIT = 120.0
-
-
-def say(*words: Any) -> None:
-    print(*words, flush=True)
 
 
 def sizes_up_to(largest: int) -> list[int]:

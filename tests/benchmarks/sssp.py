@@ -3,12 +3,10 @@
     python -m tests.benchmarks.sssp kron18 shared/data/USA-road-NY.pace.gr.xz --dijkstra
     python -m tests.benchmarks.sssp kron20 USA-road-NE.pace.gr.xz --cuda --widths 0.1 4 --blocks 512
 
-Kronecker graphs are those of Graph500 (edge factor 16), random20:3 has 3 edges a vertex between any two, and
-any other name is a file that `ingest` reads; all are symmetric. Weights are uniform, 1 to 255, or with
---floats float32 from 0 to 1, drawn by the edge's ends.
-Sources have arcs and are drawn by PCG64(7). Medians over the sources; `rounds` are those of the last search.
-The first search of each line is checked by `gravel.kernels.verify.sssp`. Other libraries are in
-`tests.benchmarks.measures`.
+Graphs are named as in `tests.benchmarks.graphs`; all are symmetric. Weights are uniform, 1 to 255, or with
+--floats float32 from 0 to 1, drawn by the edge's ends. Sources have arcs and are drawn by PCG64(7). Medians
+over the sources; `rounds` are those of the last search. The first search of each line is checked by
+`gravel.kernels.verify.sssp`. Other libraries are in `tests.benchmarks.measures`.
 """
 
 from __future__ import annotations
@@ -22,28 +20,19 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.csr import build
-from gravel.kernels.generate import generate
 from gravel.kernels.sssp import prepare
 from gravel.kernels.threads import set_threads
 from gravel.kernels.verify.sssp import check_sssp
+from tests.benchmarks import graphs
+from tests.benchmarks.graphs import sources_of
 
 Rows = tuple[Any, Any, Any]
 
 
 def rows_of(name: str, *, floats: bool) -> Rows:
     """Make the rows of a named graph or a file, with weights."""
-    if name.startswith("kron"):
-        scale = int(name.removeprefix("kron"))
-        ends, n = generate("rmat", scale=scale, edge_factor=16, seed=1), 1 << scale
-    elif name.startswith("random"):
-        scale, _, factor = name.removeprefix("random").partition(":")
-        n = 1 << int(scale)
-        pairs = numpy.random.default_rng(1).integers(0, n, (2, n * int(factor or 16))).astype(numpy.uint32)
-        ends = (pairs[0], pairs[1])
-    else:
-        ends, n = edges_of_file(name)
-    offsets, columns, _ = build(*ends, n)
+    offsets, columns = graphs.rows_of(name, "cpu")
+    n = len(offsets) - 1
     heads = numpy.repeat(numpy.arange(n, dtype=numpy.uint32), numpy.diff(offsets))
     low, high = numpy.minimum(heads, columns).astype(numpy.uint64), numpy.maximum(heads, columns)
     del heads
@@ -52,17 +41,6 @@ def rows_of(name: str, *, floats: bool) -> Rows:
     if floats:
         return offsets, columns, (drawn.astype(numpy.float32) + 1) / numpy.float32(1 << 24)
     return offsets, columns, (drawn % numpy.uint64(255) + numpy.uint64(1)).astype(numpy.uint32)
-
-
-def edges_of_file(path: str) -> tuple[tuple[Any, Any], int]:
-    """Read a file's edges."""
-    from gravel.stages.context import PlainContext
-    from gravel.stages.ingest import STAGE
-    from gravel.stages.stage import Machine
-
-    machine = Machine(backend="cpu", threads=2, host_memory=16 << 30)
-    edges = STAGE.run(PlainContext(machine), STAGE.parameters.model_validate({"file": path}))[0]
-    return (numpy.asarray(edges.source), numpy.asarray(edges.target)), edges.vertex_count
 
 
 def as_floats(distance: Any) -> Any:
@@ -168,8 +146,7 @@ def main() -> None:
         set_threads(asked.threads)
     for name in asked.graphs:
         rows = rows_of(name, floats=asked.floats)
-        with_arcs = numpy.flatnonzero(numpy.diff(rows[0]))
-        sources = numpy.random.default_rng(7).choice(with_arcs, asked.sources, replace=False).tolist()
+        sources = sources_of(rows[0], asked.sources)
         print(f"{Path(name).name}: {len(rows[0]) - 1:,} vertices, {len(rows[1]):,} arcs", flush=True)
         last = measure(name, rows, sources, "delta_stepping", cuda=asked.cuda)
         if asked.as_they_are:

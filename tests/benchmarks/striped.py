@@ -18,16 +18,15 @@ from dataclasses import replace
 from typing import Any
 
 import cupy
-import numpy
 
-from gravel.kernels import csr
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake_all
-from gravel.kernels.generate import generate
 from gravel.kernels.partition import PartitionedGraph
 from gravel.kernels.striped import StripedOptions, stripe
 from gravel.kernels.striped.cuda import CudaStripedSearch
+from tests.benchmarks.clocks import say
+from tests.benchmarks.graphs import rows_of, sources_of
 
 CHECKED = 3
 """Sources whose results are compared."""
@@ -43,24 +42,16 @@ OPTIONS = {
 }
 
 
-def say(*words: Any) -> None:
-    print(*words, flush=True)
-
-
 class Bench:
     """One graph: its arrays on the host, sources, and what the single-GPU searches take."""
 
     def __init__(self, scale: int, sources: int) -> None:
         self.name = f"kron{scale}"
-        source, target = generate("rmat", scale=scale, edge_factor=16, seed=1, backend="cuda")
-        graph = csr.build(source, target, 1 << scale)
-        del source, target
-        self.offsets, self.columns = graph.row_offsets.get(), graph.column_indices.get()
-        self.degrees = cupy.diff(graph.row_offsets)
-        with_arcs = cupy.flatnonzero(self.degrees).get()
-        self.sources = numpy.random.default_rng(7).choice(with_arcs, sources, replace=False).tolist()
-        arrays = (graph.row_offsets, graph.column_indices)
-        single = prepare_single(*arrays, symmetric=True, output="distance", strategy="two_phase")
+        rows = rows_of(self.name)
+        self.offsets, self.columns = (each.get() for each in rows)
+        self.degrees = cupy.diff(rows[0])
+        self.sources = sources_of(rows[0], sources)
+        single = prepare_single(*rows, symmetric=True, output="distance", strategy="two_phase")
         self.expected = [cupy.array(single.run(source).distance) for source in self.sources[:CHECKED]]
         self.single = self.report("single GPU, two_phase", self.time(single))
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.strong_components import strong_components
-from gravel.stages.ingest import read_edges
+from tests.benchmarks import graphs
 from tests.benchmarks.measure_peers import PEERS, Rows
 
 CPU_RUNS = 3
@@ -87,17 +87,10 @@ def _cycles(chains: NDArray[Any], chosen: numpy.random.Generator) -> list[tuple[
 
 def rows_of(name: str) -> Any:
     """Make or read the rows of a directed graph; `web20:8` is one of `web_like`."""
-    if name.startswith("rmat"):
-        scale, factor = map(int, name.removeprefix("rmat").split(":"))
-        return build(
-            *generate("rmat", scale=scale, edge_factor=factor, seed=1, backend="cpu"),
-            1 << scale,
-            direction="as_given",
-        )
     if name.startswith("web") and ":" in name:
-        return web_like(*map(int, name.removeprefix("web").split(":")))
-    edges, _ = read_edges(Path(name))
-    return build(edges.source, edges.target, edges.vertex_count, direction="as_given")
+        rows = web_like(*map(int, name.removeprefix("web").split(":")))
+        return rows.row_offsets, rows.column_indices
+    return graphs.rows_of(name, "cpu", direction="as_given")
 
 
 def on_gpu(offsets: Any, columns: Any, component: Any, runs: int) -> Iterator[tuple[str, float]]:
@@ -186,8 +179,7 @@ def on_cpu(offsets: Any, columns: Any, components: int, names: list[str]) -> Ite
 
 def measure(name: str, asked: argparse.Namespace) -> None:
     """Print the times of one graph; raises AssertionError where results differ."""
-    rows = rows_of(name)
-    offsets, columns = rows.row_offsets, rows.column_indices
+    offsets, columns = rows_of(name)
     component = strong_components(offsets, columns).component
     count = int((component == numpy.arange(len(offsets) - 1)).sum())
     print(f"{name}: {len(offsets) - 1:,} vertices, {len(columns):,} arcs, {count:,} components", flush=True)
