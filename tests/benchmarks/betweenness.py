@@ -19,8 +19,8 @@ import numpy
 from gravel.kernels.betweenness.interface import Wanted
 from gravel.kernels.betweenness.sums import arranged, betweenness, prepare
 from gravel.kernels.distances.many import aggregate
-from tests.benchmarks.clocks import timed
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import parser_of, timed
 
 SMALL = 1 << 16
 """Vertices up to which a GPU is checked against the CPU."""
@@ -78,7 +78,7 @@ def measure(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) -> Non
 
 def main() -> None:
     """Measure all that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, default=256)
     parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")

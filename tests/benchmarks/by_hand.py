@@ -10,7 +10,6 @@ with everything cached.
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import shutil
@@ -21,6 +20,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+
+from tests.benchmarks.program import parser_of
 
 WORKFLOW = """\
 workflow: text
@@ -121,7 +122,7 @@ def timed(command: list[str], **environment: str) -> tuple[float, str]:
 
 def main() -> None:
     """Write the text, then time both ways."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--folder", type=Path, default=Path("/dev/shm"))
     parser.add_argument("--scale", type=int, default=22)
     parser.add_argument("--cluster", default="cuda")

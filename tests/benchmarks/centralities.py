@@ -12,7 +12,6 @@ distances. Sources a second are those from the first batch to the end of the las
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -31,8 +30,8 @@ from gravel.pipeline.core.hardware import find_devices
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.traversal.preparation import draw_sources
-from tests.benchmarks.clocks import say
 from tests.benchmarks.many_sources import check
+from tests.benchmarks.program import parser_of, say
 
 WORKFLOW = """
 workflow: centralities
@@ -135,7 +134,7 @@ def find_graph(root: Path) -> Any:
 
 def main() -> None:
     """Measure each number of workers and print a line for each measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("scale", type=int)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--cluster", choices=("cuda", "local"), default="cuda")

@@ -8,7 +8,6 @@ over sources of degree >= 1, each search after a kernel that wakes the device.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import statistics
 
@@ -18,6 +17,7 @@ from gravel.kernels.bfs import choose, prepare
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.strategy import strategies_in
 from tests.benchmarks.graphs import rows_of, sources_of
+from tests.benchmarks.program import parser_of
 
 ENOUGH = 1500.0
 """Milliseconds of searches after which a strategy needs no more sources."""
@@ -67,9 +67,7 @@ def main() -> None:
         for name, each in sorted(strategies_in("gravel.kernels.bfs").items())
         if each.cuda and name != "multi_source"
     ]
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--output", default="distance", choices=["distance", "predecessor", "both"])
     parser.add_argument("--sources", type=int, default=16)

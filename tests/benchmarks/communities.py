@@ -9,7 +9,6 @@ as they come and shuffled. Times are by CUDA events, medians; the bits are delta
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +22,8 @@ from gravel.kernels.cuda.wake import wake
 from gravel.kernels.generate import generate
 from gravel.kernels.layouts import encode
 from gravel.kernels.order import community_bisection_cuda, community_tree_cuda
-from tests.benchmarks.clocks import event_median
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import event_median, parser_of
 
 VERTICES, EDGES = 65_000_000, 1_800_000_000
 """Friendster's, as SNAP publishes it, rounded."""
@@ -108,9 +107,7 @@ def time_orders(name: str, graph: Graph, repetitions: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+", help="generate, small, kron20, kron22, ..., or a file")
     parser.add_argument("--repetitions", type=int, default=20)
     chosen = parser.parse_args()

@@ -11,7 +11,6 @@ Graphs are named as in `tests.benchmarks.graphs`. Times are CUDA events around t
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import statistics
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.placement.pinned import buffer, pin
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import parser_of
 
 REFERENCES = {  # milliseconds: goal, ECL-CC, cuGraph
     "kron22": (0.15, 2.36, 28),
@@ -154,9 +154,7 @@ def measure(name: str, only: list[str], runs: int, encoded: bool) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--only", action="append", default=[], help="a variant by its name; may be repeated")
     parser.add_argument("--runs", type=int, default=25)

@@ -21,6 +21,7 @@ from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, encode
 from tests.benchmarks.gpu import check_levels
 from tests.benchmarks.graphs import rows_of, sources_of
+from tests.benchmarks.program import parser_of
 
 GOAL = 1.3
 
@@ -108,9 +109,7 @@ def measure(name: str, arrays: tuple[Any, Any], chosen: argparse.Namespace) -> N
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+", help="a name or a file")
     parser.add_argument("--layouts", default=",".join(LAYOUTS))
     parser.add_argument("--strategies", default="direction_optimizing")

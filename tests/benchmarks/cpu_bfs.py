@@ -12,7 +12,6 @@ full of somebody else's data and the threads of other libraries still awake.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from statistics import median
@@ -28,6 +27,7 @@ from gravel.kernels.ids.distinct import distinct
 from gravel.kernels.level_statistics import distances_of_tree
 from gravel.kernels.threads import set_threads
 from tests.benchmarks import peers
+from tests.benchmarks.program import parser_of
 
 Contestant = tuple[str, Callable[[int], tuple[float, Any]], Callable[[Any, int], NDArray[Any]]]
 """Name, a timed search from a source, and how its result becomes distances."""
@@ -134,9 +134,7 @@ def show(title: str, times: dict[str, list[float]]) -> None:
 
 def main() -> None:
     """Parse the command line and run both races."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--scale", type=int, default=18)
     parser.add_argument("--edge-factor", type=int, default=16)
     parser.add_argument("--sources", type=int, default=16)

@@ -8,7 +8,6 @@ Runs a workflow on a Kronecker graph (edge factor 16) with `--cluster cuda`, wit
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from gravel.stages.sections.scaling import busy
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.worker_count import LABELS_RATE, plan_spreading, predicted_seconds
-from tests.benchmarks.clocks import say
+from tests.benchmarks.program import parser_of, say
 
 WORKFLOW = """
 workflow: dealt
@@ -57,7 +56,7 @@ def run(file: Path, root: Path) -> dict[str, tuple[dict[str, Any], Any, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("scale", type=int)
     parser.add_argument("--sources", type=int, default=64)
     parser.add_argument("--output", default="distance", choices=["distance", "predecessor", "both"])

@@ -9,7 +9,6 @@ are checked.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from typing import Any
 
@@ -19,6 +18,7 @@ from gravel.kernels.bfs import prepare
 from gravel.kernels.cuda.wake import wake
 from tests.benchmarks.gpu import check_levels
 from tests.benchmarks.graphs import rows_of, sources_of
+from tests.benchmarks.program import parser_of
 
 
 def measure(name: str, count: int, strategies: list[str], tuning: dict[str, Any]) -> None:
@@ -55,9 +55,7 @@ def measure(name: str, count: int, strategies: list[str], tuning: dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+", help="a name or a file, :SOURCES behind it (default 8)")
     parser.add_argument("--strategies", default="direction_optimizing,persistent")
     parser.add_argument("--set", action="append", default=[], help="a constant of persistent, NAME=VALUE")

@@ -14,7 +14,6 @@ minutes. Durations depend on the disk: what one fsync of a small file takes is t
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -24,6 +23,8 @@ import time
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
+
+from tests.benchmarks.program import parser_of
 
 STUDY = Path(__file__).parent / "driver_study"
 PEERS = ("snakemake", "dvc")
@@ -40,7 +41,7 @@ class Took(NamedTuple):
 
 def main() -> None:
     """Measure what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--runs", type=int, nargs="+", default=[250, 1000, 10000])
     parser.add_argument("--cluster", nargs="+", default=["inline", "local"], choices=["inline", "local"])
     parser.add_argument("--peers", action="store_true", help="Snakemake and DVC, too")

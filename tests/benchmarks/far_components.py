@@ -9,18 +9,17 @@ so that the link takes no part. Prints the median, and the phases of the last ru
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import statistics
 from typing import Any
+
+from tests.benchmarks.program import parser_of
 
 RUNS = 7
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("vertices", type=int)
     parser.add_argument("edges", type=int)
     parser.add_argument("--orders", nargs="+", default=["original", "rcm", "degree"])

@@ -21,13 +21,13 @@ import sys
 import time
 from typing import Any
 
+from tests.benchmarks.program import parser_of
+
 SMALL = 12
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--scale", type=int, default=24)
     parser.add_argument("--edge-factor", type=int, default=16)
     parser.add_argument("--gpus", type=int, default=1)

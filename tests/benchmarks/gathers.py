@@ -11,8 +11,6 @@ those of the row ranges, are printed; over both sweeps the profiler finds twice 
 
 from __future__ import annotations
 
-import argparse
-
 import cupy
 import numpy
 
@@ -22,12 +20,11 @@ from gravel.kernels.probes import prepare
 from gravel.kernels.probes.gather_cpu import SECTORS, gather_level, sector_arcs
 from gravel.kernels.probes.levels import levels_of
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import parser_of
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graph", help="as in tests.benchmarks.graphs: kron20, uniform, grid1000, ...")
     parser.add_argument("--flat", action="store_true")
     parser.add_argument("--block", type=int, default=256)

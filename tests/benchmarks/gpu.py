@@ -12,7 +12,6 @@ move.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import itertools
 import statistics
@@ -32,6 +31,7 @@ from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.layouts.varint.cuda import VarintCodec
 from tests.benchmarks.graphs import edges_of, sources_of
+from tests.benchmarks.program import parser_of
 from tests.kernels.layouts.visits import SerialCodec
 
 PEERS = {  # milliseconds: BFS distances, best peer and first try; components, first try
@@ -233,9 +233,7 @@ def constants(settings: list[str]) -> list[tuple[str, list[Any]]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, default=32)
     parser.add_argument("--parts", default="check,bfs,two_phase,components,varint")

@@ -23,6 +23,7 @@ from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.layouts import columns_as_rows, encode
 from gravel.kernels.placement.device_copies import on_device
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import parser_of
 
 CHECKED = 6
 """Sources of a batch that are searched on the CPU as well."""
@@ -136,7 +137,7 @@ def measure(name: str, rows: tuple[Any, Any], count: int, chosen: argparse.Names
 
 def main() -> None:
     """Measure all that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, nargs="+", default=[64, 264, 1024])
     parser.add_argument("--layouts", nargs="*", default=["varint", "blocks", "elias_fano"])

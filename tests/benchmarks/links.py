@@ -14,7 +14,6 @@ it take most of the time: `--point-seconds` bounds what each point may take beyo
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from gravel.pipeline.cli import main as gravel
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache
 from gravel.stages.papers.pan2018.link_times import machine_with
+from tests.benchmarks.program import parser_of
 
 WORKFLOW = """
 workflow: links
@@ -39,7 +39,7 @@ def say(*words: Any) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--largest", default="64MiB")
     parser.add_argument("--wire-largest", default="4MiB")

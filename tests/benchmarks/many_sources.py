@@ -30,8 +30,8 @@ from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.layouts import EncodedRows, columns_as_rows, encode
 from gravel.kernels.layouts.layout import body_name
 from gravel.stages.measuring.rows import Sizes
-from tests.benchmarks.clocks import timed
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import parser_of, timed
 
 CHECKED = 6
 """Sources of a batch that are searched from alone as well."""
@@ -196,7 +196,7 @@ def measure_words(name: str, rows: tuple[Any, Any], chosen: argparse.Namespace) 
 
 def main() -> None:
     """Measure all that is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, nargs="+", default=[64, 256, 1024])
     parser.add_argument("--backend", choices=("cuda", "cpu"), default="cuda")

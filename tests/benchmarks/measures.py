@@ -23,6 +23,7 @@ from typing import Any
 import numpy
 
 from tests.benchmarks.measure_peers import MEASURES, PEERS, Rows, Works
+from tests.benchmarks.program import parser_of
 
 GRAPHS = ("kron16", "kron18", "USA-road-NY.pace.gr.xz", "cnr-2000.graph-txt.gz")
 
@@ -170,9 +171,7 @@ def measure(name: str, measures: list[str], chosen: argparse.Namespace) -> list[
 
 def main() -> None:
     """Measure what the command line names."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="*", default=GRAPHS)
     parser.add_argument("--only", nargs="+", choices=MEASURES, default=list(MEASURES))
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))

@@ -10,7 +10,6 @@ asked for, gpu. `--all` runs all of NetworkX's tests, which takes minutes.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import random
 import time
@@ -20,6 +19,7 @@ import networkx as nx
 from gravel.networkx.backend import backend
 from gravel.networkx.device import GPU_FROM
 from gravel.networkx.limits import CROSSOVER
+from tests.benchmarks.program import parser_of
 from tests.gravel.networkx.suite import ALL, DIRECT, report, run_suite
 
 SEARCHES = {
@@ -184,7 +184,7 @@ def once(call) -> float:
 
 def main() -> None:
     """Print the parts that are asked for, by default all of them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--part", choices=["suite", "dispatch", "crossover", "times", "gpu"])
     parser.add_argument("--sizes", type=int, nargs="+", default=[3000, 30_000, 300_000])
     parser.add_argument("--all", action="store_true", help="all tests of NetworkX")

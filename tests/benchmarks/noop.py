@@ -10,7 +10,6 @@ processes, children included. Programs that are not there are left out.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -19,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+
+from tests.benchmarks.program import parser_of
 
 CHAIN = Path(__file__).parent / "noop_chain"
 
@@ -38,7 +39,7 @@ Times = tuple[float, float]
 
 def main() -> None:
     """Prepare the chains, then ask."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     for program in COMMANDS:
         parser.add_argument(f"--{program}", default=program, help=f"the {program} to measure")
     parser.add_argument("--rounds", type=int, default=15)

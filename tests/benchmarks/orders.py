@@ -25,6 +25,7 @@ from gravel.kernels.cuda.wake import wake
 from gravel.kernels.order import METHODS, apply, permutation, statistics
 from gravel.kernels.order.rcm_cuda import rcm
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import parser_of
 
 
 def milliseconds(work: Callable[[], Any]) -> float:
@@ -126,9 +127,7 @@ def against_scipy(arrays: Any) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+", help="a name or a file")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--repeats", type=int, default=21)

@@ -12,7 +12,6 @@ a kernel in order; kron24 by EMOGI 71.5 ms pinned.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import statistics
 from collections.abc import Iterator
@@ -36,6 +35,7 @@ from gravel.kernels.order.rcm_cuda import rcm
 from gravel.kernels.placement import Limits, Sizes, on_gpu
 from gravel.kernels.placement.pinned import buffer, fill, pin
 from tests.benchmarks.graphs import rows_of, sources_of
+from tests.benchmarks.program import parser_of
 
 
 def communities(method: str) -> tuple[Any, Any]:
@@ -144,9 +144,7 @@ class Bench:
 
 def main() -> None:
     """Run the benchmark of the graphs that are named."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+", help="kron22, kron24, kron24:degree, uniform, ...")
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--layouts", default="", help="of encoded rows, such as varint,blocks")

@@ -9,7 +9,6 @@ before anything is timed; rates are of stored arcs.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 
@@ -22,14 +21,14 @@ from gravel.kernels.partition import partition, suggest_threshold
 from gravel.kernels.partition.cuda.components import CudaComponents
 from gravel.kernels.partition.cuda.components_launch import EXCHANGING, JOINING
 from gravel.kernels.partition.storage import storage
-from tests.benchmarks.clocks import say
 from tests.benchmarks.graphs import rows_of
+from tests.benchmarks.program import parser_of, say
 
 RUNS = 9
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("scales", type=int, nargs="+")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1])
     parser.add_argument("--threshold", type=int, help="default: the model's")

@@ -9,7 +9,6 @@ compared with the single-GPU default's.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 
 from gravel.kernels.bfs import prepare as prepare_single
@@ -19,12 +18,11 @@ from gravel.kernels.partition import SearchOptions, partition
 from gravel.kernels.partition.cuda.search import CudaPartitionSearch
 from gravel.kernels.partition.options import OPTIMIZED
 from tests.benchmarks.graphs import rows_of, sources_of
+from tests.benchmarks.program import parser_of
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("scales", type=int, nargs="+")
     parser.add_argument("--threshold", type=int, nargs="+", default=[32])
     parser.add_argument("--factors", type=float, nargs="+", default=[0.5, 0.05, 0.005, 0.0005])

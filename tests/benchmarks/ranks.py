@@ -17,7 +17,6 @@ ends.
 
 from __future__ import annotations
 
-import argparse
 import faulthandler
 import os
 import statistics
@@ -29,6 +28,7 @@ from dataclasses import replace
 from typing import Any
 
 from gravel.kernels.bfs.asked import Asked
+from tests.benchmarks.program import parser_of
 
 BEGAN = time.perf_counter()
 
@@ -259,7 +259,7 @@ def choices(everything: bool, *, tree: bool, reductions: bool = False) -> dict[s
 
 def main() -> None:
     global _step
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("scales", type=int, nargs="+")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1])
     parser.add_argument("--threshold", type=int, nargs="*", default=[], help="default: the model's")

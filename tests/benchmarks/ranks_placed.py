@@ -11,7 +11,6 @@ ranks besides whose rows are encoded, on their GPUs.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from dataclasses import replace
@@ -27,8 +26,8 @@ from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
 from gravel.kernels.partition.encoded import encoded_bytes
 from gravel.kernels.partition.layout import SUBGRAPHS
-from tests.benchmarks.clocks import say
 from tests.benchmarks.graphs import rows_of, sources_of
+from tests.benchmarks.program import parser_of, say
 from tests.kernels.partition.encoded_case import encode_rank
 
 CHECKED = 3
@@ -120,7 +119,7 @@ class Bench:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("scales", type=int, nargs="+")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--kept", type=float, nargs="+", default=[0, 0.25, 0.5, 1])

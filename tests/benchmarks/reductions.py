@@ -17,7 +17,6 @@ to take longer than `--point-seconds` is left out (`-`): over sockets go about 0
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 import os
 import platform
@@ -32,7 +31,7 @@ from gravel.kernels.exchange import Endpoint, drive
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm, reduction_rounds
 from gravel.pipeline.workers.rank_group import run_rank
 from gravel.pipeline.workers.rendezvous import Rendezvous
-from tests.benchmarks.clocks import say
+from tests.benchmarks.program import parser_of, say
 from tests.benchmarks.reductions_side_by_side import SideBySide, masks_of, reduce_as_rank, reduce_in_turns
 
 # Streams that share one of the GPU's queues, of which there are 8 otherwise, run one after the other.
@@ -218,7 +217,7 @@ def table(title: str, sizes: Sequence[int], rows: Iterator[list[float | None]], 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--where", nargs="+", choices=WHERE, default=WHERE)
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 4, 7, 8])
     parser.add_argument("--largest", default="64MiB")

@@ -11,7 +11,6 @@ over the sources; `rounds` are those of the last search. The first search of eac
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from gravel.kernels.threads import set_threads
 from gravel.kernels.verify.sssp import check_sssp
 from tests.benchmarks import graphs
 from tests.benchmarks.graphs import sources_of
+from tests.benchmarks.program import parser_of
 
 Rows = tuple[Any, Any, Any]
 
@@ -118,9 +118,7 @@ def measure_pairs(rows: Rows, count: int, last: Any, source: int, *, cuda: bool)
 
 def main() -> None:
     """Measure what the command line names."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--widths", type=float, nargs="+", default=[])

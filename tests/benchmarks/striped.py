@@ -11,7 +11,6 @@ does, and the gathers.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from dataclasses import replace
@@ -25,8 +24,8 @@ from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition import PartitionedGraph
 from gravel.kernels.striped import StripedOptions, stripe
 from gravel.kernels.striped.cuda import CudaStripedSearch
-from tests.benchmarks.clocks import say
 from tests.benchmarks.graphs import rows_of, sources_of
+from tests.benchmarks.program import parser_of, say
 
 CHECKED = 3
 """Sources whose results are compared."""
@@ -122,7 +121,7 @@ class Bench:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("scales", type=int, nargs="+")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--sources", type=int, default=16)

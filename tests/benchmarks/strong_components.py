@@ -34,6 +34,7 @@ from gravel.kernels.generate import generate
 from gravel.kernels.strong_components import strong_components
 from tests.benchmarks import graphs
 from tests.benchmarks.measure_peers import PEERS, Rows
+from tests.benchmarks.program import parser_of
 
 CPU_RUNS = 3
 SHARE = 4  # one vertex more in chains for so many of the core
@@ -201,7 +202,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
 
 def main() -> None:
     """Measure the graphs that are named."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("graphs", nargs="+")
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--cpu", action="store_true", help="leave the GPU out")

@@ -15,7 +15,6 @@ them together, of the disk the bytes written against its measured rate.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -32,6 +31,7 @@ import psutil
 
 from gravel.pipeline.records.profile import whole_run
 from tests.benchmarks.disk_rate import write_rate
+from tests.benchmarks.program import parser_of
 
 SAMPLES = 20
 BUSY = 0.9
@@ -147,7 +147,7 @@ def run(checkout: Path, arguments: list[str], cache: Path, cached: int) -> str:
 
 def main() -> None:
     """Run everything and print some lines for each run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("workflow")
     parser.add_argument("--cluster", nargs="+", default=["local"])
     parser.add_argument("--folder", type=Path, nargs="+", default=[Path("/tmp")])

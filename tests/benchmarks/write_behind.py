@@ -13,7 +13,6 @@ interpreter gives its lock to another thread (5 unless somebody changes that).
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
@@ -35,6 +34,7 @@ from gravel.pipeline.workers.results_in_memory import WriteBehind
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Ordering, Partition, Traversal
 from tests.benchmarks.disk_rate import write_rate
+from tests.benchmarks.program import parser_of
 
 
 class Busy:
@@ -136,7 +136,7 @@ def write(root: Path, made: list[Artifact], ids: list[str]) -> tuple[float, floa
 
 def main() -> None:
     """Measure what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("--scale", type=int, default=20)
     parser.add_argument("--folder", type=Path, nargs="+", default=[Path(tempfile.gettempdir())])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16])

@@ -1,11 +1,17 @@
-"""How benchmarks time a call, and say what it took."""
+"""What a benchmark is made of: its command line, lines that it prints at once, and clocks."""
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
+
+
+def parser_of(text: str | None) -> argparse.ArgumentParser:
+    """Make the parser of a program whose help is its docstring."""
+    return argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def say(*words: Any) -> None:
