@@ -21,29 +21,13 @@ from gravel.stages.distribute import DistributeParameters, distribute
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partitioning import resident
 from gravel.stages.ranks.distributed import MADE_ANEW
-from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, grid_kernels, strict_cupy
+from tests.emulation.test_gpu_ranks import Workers
 
 SOURCE = {"rmat": {"scale": 6, "edge_factor": 6, "seed": 5}}
-GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 30)
-
-
-class GpuContext(PlainContext):
-    """Ranks as threads, each with an emulated device of its own."""
-
-    def __init__(self, reserved: int) -> None:
-        super().__init__(GPU)
-        self.reserved = reserved
-
-    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
-        def on_own_device(gang: Any, item: Any) -> Any:
-            with fake_cupy.Device(gang.rank):
-                return function(gang, item)
-
-        return super().rank_group(on_own_device, ranks)
 
 
 def as_one(fake: Any, kind: Any = fake_cupy.Array) -> Any:
@@ -106,7 +90,7 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_gpus_find_what_cpu_ranks_do(gpus: None, ranks: int) -> None:
     parameters = DistributeParameters(source=SOURCE, ranks=ranks, threshold=8)
     asked = {"sources": {"random": 2, "seed": 1}}
-    context = GpuContext(ranks)
+    context = Workers(ranks)
     graph, _ = distribute(context, parameters)
     assert {held.backend for held in resident.RESIDENT.values()} == {"cuda"}
     smallest = TraverseParameters(tuning={"predecessors": "smallest"}, **asked)
@@ -135,7 +119,7 @@ def test_gpus_find_what_cpu_ranks_do(gpus: None, ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_components_are_those_of_cpu_ranks(gpus: None, ranks: int) -> None:
     source = {"uniform": {"vertices": 90, "edges": 60, "seed": 3}}
-    context = GpuContext(ranks)
+    context = Workers(ranks)
     graph, _ = distribute(context, DistributeParameters(source=source, ranks=ranks, threshold=3))
     labels, measured = traverse(context, TraverseParameters(algorithm="components"), input=graph)
     asked = TraverseParameters(algorithm="components", output="checks")
@@ -159,7 +143,7 @@ def test_components_are_those_of_cpu_ranks(gpus: None, ranks: int) -> None:
 
 
 def test_gpus_that_are_no_peers_are_told(gpus: None) -> None:
-    class OneDevice(GpuContext):
+    class OneDevice(Workers):
         def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
             if function.__name__ == "find_as_rank":
                 return PlainContext.rank_group(self, function, ranks)

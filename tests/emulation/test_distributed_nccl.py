@@ -21,7 +21,8 @@ from gravel.stages.traverse import STAGE, traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
-from tests.emulation.test_distributed_gpu import SOURCE, GpuContext, as_one, emulate
+from tests.emulation.test_distributed_gpu import SOURCE, as_one, emulate
+from tests.emulation.test_gpu_ranks import Workers
 
 ASKED: dict[str, Any] = {"sources": {"random": 2, "seed": 1}}
 
@@ -62,7 +63,7 @@ def carried_by(network: Network, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_ranks_that_send_find_what_the_cpu_does(
     ranks: int, tuning: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context = GpuContext(ranks)
+    context = Workers(ranks)
     graph = made(context, ranks)
     communicators = carried_by(Network(ranks), monkeypatch)
     asked = {**ASKED, "transport": "nccl", "tuning": tuning}
@@ -92,7 +93,7 @@ def test_ranks_that_send_find_what_the_cpu_does(
 
 
 def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
-    context = GpuContext(2)
+    context = Workers(2)
     monkeypatch.setattr(socket, "gethostname", lambda: f"host{fake_cupy.Device().id}")
     graph = made(context, 2)
     network = Network(2)
@@ -112,7 +113,7 @@ def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.Monk
 
 
 def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
-    context = GpuContext(2)
+    context = Workers(2)
     graph = made(context, 2)
     asked = TraverseParameters(transport="nccl", **ASKED)
     communicators = carried_by(Network(2, lost=(1, 6), patience=0.3), monkeypatch)
@@ -126,7 +127,7 @@ def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_cannot_be_is_said() -> None:
-    context = GpuContext(2)
+    context = Workers(2)
     graph = made(context, 2)
     with pytest.raises(StageError, match="transport nccl needs NCCL on every rank, and rank 0 has none"):
         traverse(context, TraverseParameters(transport="nccl", **ASKED), input=graph)

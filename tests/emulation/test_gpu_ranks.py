@@ -1,4 +1,4 @@
-"""traverse with `backend: cuda` over a partition: all ranks on one emulated GPU, or one on each worker's."""
+"""traverse with `backend: cuda` over delegates or stripes: ranks on one emulated GPU, or each on its own."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 import numpy
 import pytest
 
+from gravel.stages.artifacts import Partition
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
+from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.ranks import rank
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE
+from gravel.stages.verify import VerifyParameters, verify
 from tests.directions import same_levels
 from tests.emulation import fake_cupy
-from tests.stages.ranks.test_searches import search, split
+from tests.stages.ranks.test_searches import graph_of, search, split
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
 
@@ -41,6 +44,11 @@ class Workers(PlainContext):
                 return function(context, item)
 
         return super().rank_group(on_own_device, ranks)
+
+
+def stripes(name: str, ranks: int) -> Partition:
+    asked = PartitionParameters(ranks=ranks, scheme="striped")
+    return partition(PlainContext(), asked, input=graph_of(name))
 
 
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -68,6 +76,42 @@ def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
     assert not rank.RESIDENT
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_gpus_find_in_stripes_what_the_cpu_does(ranks: int) -> None:
+    stored = stripes("tail_on_clique", ranks)
+    wanted, told = search(PlainContext(), stored)
+    for context in (PlainContext(GPU), Workers(ranks)):
+        found, measured = search(context, stored, backend="cuda")
+        assert numpy.array_equal(found.distance, wanted.distance)
+        assert verify(
+            PlainContext(), VerifyParameters(), graph=graph_of("tail_on_clique"), traversal=found
+        ).checks
+        assert (measured.strategy, measured.backend) == ("striped", "cuda")
+        assert not any("on the CPU" in note for note in measured.notes)
+        for mine, theirs in zip(measured.searches, told.searches, strict=True):
+            assert mine["levels"] == theirs["levels"]
+            for key in ("frontier", "arcs", "vertices", "bytes", "between"):
+                assert mine["stripes"][key] == theirs["stripes"][key]
+            assert set(mine["stripes"]["exchange"]) == {0.0}
+    if ranks > 1:
+        assert context.calls == 3
+        assert "each of 2 ranks on its own worker" in measured.reason
+    assert not rank.RESIDENT
+
+
+@pytest.mark.slow
+def test_options_and_outputs_of_stripes() -> None:
+    stored = stripes("skewed_random", 2)
+    wanted, _ = search(PlainContext(), stored)
+    tuning = {"bitmask": False, "warp_duplicates": False, "gather": "scan"}
+    for output in ("distance", "predecessor"):
+        found, _ = search(PlainContext(GPU), stored, backend="cuda", output=output, tuning=tuning)
+        assert numpy.array_equal(getattr(found, output), getattr(wanted, output))
+        found, _ = search(Workers(2), stored, backend="cuda", output=output, tuning=tuning)
+        assert numpy.array_equal(getattr(found, output), getattr(wanted, output))
+
+
 def test_without_being_asked_the_cpu_searches() -> None:
     _, measured = search(PlainContext(GPU), split("path_33", 2))
     assert measured.backend == "cpu"
@@ -78,33 +122,49 @@ def test_what_gpus_cannot_do_is_said() -> None:
     stored = split("path_33", 2)
     with pytest.raises(StageError, match="2 ranks do not make 3 equal groups"):
         search(PlainContext(GPU), stored, backend="cuda", tuning={"groups": 3})
+    with pytest.raises(StageError, match="at most 1024 entries"):
+        search(Workers(2), stripes("path_33", 2), backend="cuda", tuning={"history": 4096})
+    with pytest.raises(StageError, match="gather is 'block'"):
+        search(PlainContext(GPU), stripes("path_33", 2), backend="cuda", tuning={"gather": "block"})
     small = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1000)
-    with pytest.raises(StageError, match="this GPU has 1,000"):
-        search(PlainContext(small), stored, backend="cuda")
+    for cut in (stored, stripes("path_33", 2)):
+        with pytest.raises(StageError, match="this GPU has 1,000"):
+            search(PlainContext(small), cut, backend="cuda")
 
 
-def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("runs", "cut"),
+    [("partition.cuda.peer_rank.PeerRank", split), ("striped.cuda.search.PeerStripe", stripes)],
+    ids=["delegates", "stripes"],
+)
+def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch, runs: str, cut: Any) -> None:
     def given_up(self: Any, source: int) -> Any:
         raise RuntimeError("the search was given up")
 
-    monkeypatch.setattr("gravel.kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
+    monkeypatch.setattr(f"gravel.kernels.{runs}.run", given_up)
     with pytest.raises(RankGroupBroken, match="given up"):
-        search(Workers(2), split("path_33", 2), backend="cuda")
+        search(Workers(2), cut("path_33", 2), backend="cuda")
     assert not rank.RESIDENT
 
 
-def test_the_need_is_that_of_each_gpu() -> None:
-    facts = {"vertices": 1000, "arcs": 100_000, "bytes": 900_000, "normal_arcs": 10_000}
+@pytest.mark.parametrize(
+    ("facts", "most"),
+    [
+        ({"bytes": 900_000, "normal_arcs": 10_000}, 1_200_000),
+        ({"bytes": 408_000, "normal_arcs": 100_000, "striped": True}, 500_000),
+    ],
+    ids=["delegates", "stripes"],
+)
+def test_the_need_is_that_of_each_gpu(facts: dict[str, Any], most: int) -> None:
     asked = TraverseParameters(backend="cuda")
 
-    def stated(ranks: int) -> int:
-        extent = Extent(kind="Partition", ranks=ranks, **facts)
+    def stated(ranks: int, asked: TraverseParameters = asked) -> int:
+        extent = Extent(kind="Partition", ranks=ranks, vertices=1000, arcs=100_000, **facts)
         return STAGE.estimate(asked, {"input": (extent,)}, GPU).device_bytes
 
-    assert 900_000 < stated(1) < 1_200_000
+    assert facts["bytes"] < stated(1) < most
     assert stated(4) < 0.3 * stated(1)
-    extent = Extent(kind="Partition", ranks=4, **facts)
-    assert STAGE.estimate(TraverseParameters(), {"input": (extent,)}, GPU).device_bytes == 0
+    assert stated(4, TraverseParameters()) == 0
 
 
 @pytest.mark.slow

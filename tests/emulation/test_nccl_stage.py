@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -19,29 +18,19 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
 from gravel.stages.ranks import rank
-from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
+from tests.emulation.test_gpu_ranks import GPU, Workers
 from tests.stages.ranks.test_searches import search, split
 
-GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
 
-
-class Gpus(PlainContext):
-    """Ranks as threads, each with an emulated GPU of its own, on hosts of so many."""
+class Gpus(Workers):
+    """Ranks that send over an emulated network."""
 
     def __init__(self, reserved: int) -> None:
-        super().__init__(GPU)
-        self.reserved = reserved
+        super().__init__(reserved)
         self.network = Network(max(1, reserved))
-
-    def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
-        def on_own_device(context: Any, item: Any) -> Any:
-            with fake_cupy.Device(context.rank):
-                return function(context, item)
-
-        return super().rank_group(on_own_device, ranks)
 
 
 @pytest.fixture(autouse=True)
