@@ -63,13 +63,26 @@ ROWS_ON_CPU = cases("cpu", on_cpu(OF_ROWS), LAYOUTS, OF_ROWS)
 ROWS_ON_CUDA = cases("cuda", sorted(OF_ROWS), LAYOUTS, OF_ROWS)
 
 FACTS = "strategy", "layout", "backend"
-on_each = pytest.mark.parametrize(FACTS, COLUMNS_ON_CPU + ROWS_ON_CPU + COLUMNS_ON_CUDA + ROWS_ON_CUDA)
+EACH = COLUMNS_ON_CPU + ROWS_ON_CPU + COLUMNS_ON_CUDA + ROWS_ON_CUDA
+on_each = pytest.mark.parametrize(FACTS, EACH)
 on_cuda = pytest.mark.parametrize(FACTS, COLUMNS_ON_CUDA + ROWS_ON_CUDA)
 rows_on_cuda = pytest.mark.parametrize(FACTS, ROWS_ON_CUDA)
 each_of_columns = pytest.mark.parametrize(FACTS, COLUMNS_ON_CPU + COLUMNS_ON_CUDA)
 columns_on_cpu = pytest.mark.parametrize(FACTS, COLUMNS_ON_CPU)
 columns_on_cuda = pytest.mark.parametrize(FACTS, COLUMNS_ON_CUDA)
 each_symmetry = pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
+
+
+def of_width(case, index):
+    """Mark wide vertices of most layouts as slow, for which a CPU compiles each search anew."""
+    later = index is numpy.uint64 and case.values[2] == "cpu" and case.values[1] not in (COLUMNS, "varint")
+    marks = [*case.marks, *([pytest.mark.slow] if later else [])]
+    return pytest.param(*case.values, index, id=f"{case.id}-{index.__name__}", marks=marks)
+
+
+of_both_widths = pytest.mark.parametrize(
+    (*FACTS, "index"), [of_width(case, index) for index in (numpy.uint32, numpy.uint64) for case in EACH]
+)
 
 
 def skips(strategy, symmetric) -> bool:
@@ -101,8 +114,7 @@ def test_the_registry_holds_the_strategies() -> None:
     assert {"csr", "varint", "blocks", "elias_fano"} == set(LAYOUTS)
 
 
-@on_each
-@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+@of_both_widths
 @each_symmetry
 def test_zoo(strategy, layout, backend, index, symmetric) -> None:
     if skips(strategy, symmetric):

@@ -34,8 +34,10 @@ from tests.zoo import ZooGraph, needs_data, scipy_components, scipy_distances, z
 
 ZOO = list(zoo())
 BY_NAME = {graph.name: graph for graph in ZOO}
-RANKS = (1, 2, 3, 4, 7)
-THRESHOLDS = (0, 3, 10**6)
+CUTS = tuple(itertools.product((1, 2, 3, 4, 7), (0, 3, 10**6)))
+FEW_CUTS = ((1, 3), (2, 0), (3, 3), (4, 10**6), (7, 3))
+"""Ranks and thresholds: all vertices are delegates, some, or none."""
+each_cut = pytest.mark.parametrize("every", slow_among([False, True], [True]), ids=["few", "every"])
 DEEP = ("path_1000", "hub_and_chain")
 """Of hundreds of levels, each of which takes every rank a turn."""
 SOME = [graph for graph in ZOO[-9:] if graph.name not in DEEP] + [BY_NAME["path_33"], BY_NAME["complete_40"]]
@@ -85,15 +87,16 @@ def cut(graph: ZooGraph, ranks: int, threshold: int, symmetric: bool = True) -> 
     return partition(*graph.csr(symmetric=symmetric), ranks=ranks, threshold=threshold)
 
 
+@each_cut
 @pytest.mark.parametrize("graph", slow_among(ZOO, [BY_NAME["path_1000"]]), ids=lambda graph: graph.name)
-def test_searches_equal_scipy(graph: ZooGraph) -> None:
+def test_searches_equal_scipy(graph: ZooGraph, every: bool) -> None:
     for symmetric in (True, False):
         offsets, columns = graph.csr(symmetric=symmetric)
         n = graph.vertex_count
         # Hundreds of levels on fifteen layouts are slow enough from one source.
         sources = sorted({n // 2} if graph.name in DEEP else {0, n // 2, n - 1} & set(range(n)))
         wanted = {source: scipy_distances(offsets, columns, source) for source in sources}
-        for ranks, threshold in itertools.product(RANKS, THRESHOLDS):
+        for ranks, threshold in CUTS if every else FEW_CUTS:
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
             search = PartitionSearch(whole, Asked(symmetric=symmetric))
             for source, distance in wanted.items():
@@ -103,14 +106,14 @@ def test_searches_equal_scipy(graph: ZooGraph) -> None:
                 assert numpy.array_equal(result.predecessor, parents)
 
 
-@pytest.mark.parametrize("every", slow_among([False, True], [True]))
+@each_cut
 @pytest.mark.parametrize(
     "name", slow_among([*OPTIONS, *GROUPED], {"all in one", "four groups", "local all-to-all", "swinging"})
 )
 def test_no_option_changes_what_is_found(name: str, every: bool) -> None:
     options = SearchOptions(**{**OPTIONS, **GROUPED}[name])
     cuts = list(itertools.product((4, 8) if name in GROUPED else (1, 3, 4), (0, 5, 10**6)))
-    if name in GROUPED and not every:
+    if not every:
         cuts = [(ranks, threshold) for ranks, threshold in cuts if ranks == 4 or threshold == 5]
     for graph in SOME:
         offsets, columns = graph.csr()
@@ -296,8 +299,9 @@ def test_verbs_and_what_nobody_sends() -> None:
 
 
 @needs_data
+@each_cut
 @pytest.mark.parametrize("path", graph_cases())
-def test_any_number_of_ranks_finds_the_same_in_real_graphs(path: Path) -> None:
+def test_any_number_of_ranks_finds_the_same_in_real_graphs(path: Path, every: bool) -> None:
     graph = read(path)
     offsets, columns = fast_csr(
         ZooGraph(path.name, len(graph.ids), graph.source, graph.target), symmetric=True
@@ -310,7 +314,7 @@ def test_any_number_of_ranks_finds_the_same_in_real_graphs(path: Path) -> None:
     ).run(source)
     assert numpy.array_equal(single.distance, distance)
     labels = scipy_components(offsets, columns)
-    for ranks in (2, 3, 4, 7):
+    for ranks in (2, 3, 4, 7) if every else (3,):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         assert numpy.array_equal(components(whole, symmetric=True).component, labels)
         found = PartitionSearch(whole, Asked(symmetric=True)).run(source)
