@@ -28,6 +28,7 @@ from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.placement.pinned import buffer, pin
 from tests.benchmarks.graphs import rows_of
 from tests.benchmarks.program import parser_of
+from tests.kernels.counted import Counted
 
 REFERENCES = {  # milliseconds: goal, ECL-CC, cuGraph
     "kron22": (0.15, 2.36, 28),
@@ -96,23 +97,10 @@ def measure_rows(arrays: tuple[Any, Any], expected: Any, runs: int) -> None:
     columns = arrays[1].get()
     median_of(
         "streamed",
-        lambda: components(arrays[0], Sliced(columns), symmetric=True, strategy="streamed"),
+        lambda: components(arrays[0], Counted(columns), symmetric=True, strategy="streamed"),
         expected,
         min(runs, 5),
     )
-
-
-class Sliced:
-    """Columns that are read in slices alone."""
-
-    def __init__(self, array: Any) -> None:
-        self.array, self.dtype = array, array.dtype
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __getitem__(self, wanted: Any) -> Any:
-        return self.array[wanted]
 
 
 def measure(name: str, only: list[str], runs: int, encoded: bool) -> None:

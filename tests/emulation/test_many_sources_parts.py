@@ -18,29 +18,13 @@ from gravel.kernels.layouts.layout import body_name, columns_as_rows
 from gravel.kernels.layouts.parts import LINE
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.test_many_sources_encoded import encoded, star
+from tests.kernels.counted import Counted
 from tests.kernels.distances.test_many import check, encodable, random_rows
 from tests.zoo import zoo
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
 
 LAYOUTS = ["csr", "varint", "blocks", "elias_fano"]
-
-
-class InSlices:
-    """An array that is read in slices alone, as a stored one."""
-
-    def __init__(self, array):
-        self._array, self.dtype, self.nbytes = array, array.dtype, array.nbytes
-        self.read = 0
-
-    def __len__(self):
-        return len(self._array)
-
-    def __getitem__(self, wanted):
-        assert isinstance(wanted, slice)
-        found = self._array[wanted]
-        self.read += found.nbytes
-        return found
 
 
 def there(layout, rows):
@@ -51,7 +35,7 @@ def in_parts(layout, rows):
     """Leave what grows with the arcs where a device does not read it."""
     made = there(layout, rows)
     name = body_name(made)
-    return replace(made, arrays=made.arrays | {name: InSlices(made.arrays[name].get())})
+    return replace(made, arrays=made.arrays | {name: Counted(made.arrays[name].get())})
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
@@ -82,13 +66,14 @@ def test_what_a_level_does_not_need_is_not_read(layout):
     parts = len(searches._every)
     assert parts > 20
     body = made.arrays[body_name(made)]
-    body.read = 0
+    body.slices.clear()
     found = Aggregates.empty(2)
     searches.run(numpy.array([0, 3000]), found)
     check(found, rows, numpy.array([0, 3000]), max_depth=40)
     assert {direction for direction, _, _ in searches.levels} == {"push"}
-    assert searches.link_bytes == body.read
-    assert 0 < body.read < 40 * 5 * (body.nbytes / parts + 2 * LINE)
+    read = body.array.itemsize * sum(last - first for first, last in body.slices)
+    assert searches.link_bytes == read
+    assert 0 < read < 40 * 5 * (body.array.nbytes / parts + 2 * LINE)
 
 
 @pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
@@ -182,7 +167,7 @@ def test_eccentricities(goal):
         rows = encodable(random_rows(seed, vertices=300))
         expected = eccentricities(*rows, goal, in_parts=True)
         offsets, columns = map(on_device, rows)
-        found = eccentricities(offsets, InSlices(rows[1]), goal, in_parts=True)
+        found = eccentricities(offsets, Counted(rows[1]), goal, in_parts=True)
         numpy.testing.assert_array_equal(found.get(), expected)
         found = eccentricities(offsets, columns, goal, in_parts=True, split=True, memory=100_000)
         numpy.testing.assert_array_equal(found.get(), expected)

@@ -14,6 +14,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.stages.traverse_case import as_graph
 
 GPU = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1 << 32)
 WAYS = [
@@ -36,14 +37,7 @@ def emulated(on_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("given", WAYS, ids=str)
 def test_the_searches_of_the_report(given: dict[str, Any], placement: str) -> None:
     offsets, columns = fast_csr(rmat(6, 4), symmetric=True)
-    graph = Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=len(offsets) - 1,
-        arc_count=len(columns),
-        symmetric=True,
-        deduplicated=True,
-    )
+    graph = as_graph(offsets, columns)
     packed = compress(PlainContext(), CompressParameters(codec="varint"), input=graph)
     stored: list[Graph | CompressedGraph] = [graph, packed]
     if given["strategy"] in ("adaptive", "top_down"):

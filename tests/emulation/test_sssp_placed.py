@@ -20,6 +20,7 @@ from gravel.stages.traverse import STAGE
 from tests.emulation import grid_kernels
 from tests.kernels.sssp.test_by_weight import skewed
 from tests.kernels.verify.sssp_damage import hub_graph
+from tests.stages.traverse_case import as_graph
 
 GPU = Machine(backend="cuda", threads=2, host_memory=1 << 30, device_memory=1 << 30)
 CPU = Machine(backend="cpu", threads=2, host_memory=1 << 30)
@@ -38,15 +39,7 @@ def pinned_by(monkeypatch: pytest.MonkeyPatch, pin: Any) -> None:
 
 def graph(dtype: Any, *, symmetric: bool = False) -> Graph:
     offsets, columns, weights = (skewed(dtype) if symmetric else hub_graph(dtype)).rows
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        weights=weights,
-        vertex_count=len(offsets) - 1,
-        arc_count=len(columns),
-        symmetric=symmetric,
-        deduplicated=True,
-    )
+    return as_graph(offsets, columns, symmetric=symmetric, weights=weights)
 
 
 def asked(**more: Any) -> TraverseParameters:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
 import pytest
 
@@ -11,25 +9,13 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.components import components
 from tests.emulation import strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
+from tests.kernels.counted import Counted
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.zoo import scipy_components, zoo
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
 
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates", "one_vertex")
-
-
-class Sliced:
-    """Columns that can only be sliced."""
-
-    def __init__(self, array: Any) -> None:
-        self.array, self.dtype = array, array.dtype
-
-    def __len__(self) -> int:
-        return len(self.array)
-
-    def __getitem__(self, wanted: slice) -> Any:
-        return self.array[wanted]
 
 
 @pytest.mark.parametrize("output", ["both", "distance"])
@@ -39,7 +25,7 @@ def test_searches(output: str) -> None:
 
     for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:
         for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):
-            rows = columns_as_rows(strict_cupy.on_device(csr[0]), Sliced(csr[1]))
+            rows = columns_as_rows(strict_cupy.on_device(csr[0]), Counted(csr[1]))
             made = streamed(rows, Asked(output=output, symmetric=True), **constants)
             for source in sources_of(len(csr[0]) - 1, 2):
                 check(made.run(source), csr, source, output)
@@ -52,7 +38,7 @@ def test_components(symmetric: bool) -> None:
         for constants in ({"buffer_bytes": 700, "buffers": 2}, {}):
             found = components(
                 strict_cupy.on_device(csr[0]),
-                Sliced(csr[1]),
+                Counted(csr[1]),
                 symmetric=symmetric,
                 strategy="streamed",
                 **constants,

@@ -18,6 +18,7 @@ from gravel.stages.verifying.device import checked_of
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
 from tests.kernels.verify.sssp_damage import answer, damaged, hub_graph
+from tests.stages.traverse_case import as_graph
 
 ROOM = 1 << 30
 SOURCES = (0, 7, 1)
@@ -27,15 +28,7 @@ def stored(dtype: Any) -> tuple[Graph, Traversal]:
     made = hub_graph(dtype)
     answers = [answer(made, source) for source in SOURCES]
     offsets, columns, weights = made.rows
-    graph = Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        weights=weights,
-        vertex_count=len(offsets) - 1,
-        arc_count=len(columns),
-        symmetric=False,
-        deduplicated=True,
-    )
+    graph = as_graph(offsets, columns, symmetric=False, weights=weights)
     traversal = Traversal(
         algorithm="shortest_paths",
         sources=numpy.array(SOURCES),

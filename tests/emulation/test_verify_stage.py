@@ -18,19 +18,13 @@ from gravel.stages.verifying.device import checked_of
 from tests.emulation.strict_cupy import on_device
 from tests.emulation.verify_case import Pool, Stored, emulate
 from tests.kernels.verify.damage import HUBS, csr_of, damaged, search
+from tests.stages.traverse_case import as_graph
 from tests.zoo import scipy_components
 
 SYMMETRIC = csr_of(HUBS, symmetric=True)
 SOURCES = (0, 2500, 5, 4600, 1)
 ANSWERS = [search(SYMMETRIC, source) for source in SOURCES]
-GRAPH = Graph(
-    row_offsets=SYMMETRIC[0],
-    column_indices=SYMMETRIC[1],
-    vertex_count=HUBS.vertex_count,
-    arc_count=len(SYMMETRIC[1]),
-    symmetric=True,
-    deduplicated=True,
-)
+GRAPH = as_graph(*SYMMETRIC)
 SEARCHES = Traversal(
     algorithm="bfs",
     sources=numpy.array(SOURCES),

@@ -175,11 +175,12 @@ def test_large_arrays_come_in_pieces(monkeypatch: pytest.MonkeyPatch, pinned: bo
 
 
 def test_the_stage_records_where_it_ran() -> None:
-    from gravel.stages.artifacts import Graph, Traversal
+    from gravel.stages.artifacts import Traversal
     from gravel.stages.context import PlainContext
     from gravel.stages.errors import VerificationFailed
     from gravel.stages.stage import Machine
     from gravel.stages.verify import VerifyParameters, verify
+    from tests.stages.traverse_case import as_graph
 
     csr = csr_of(rmat(16, 8), symmetric=True)
     n = len(csr[0]) - 1
@@ -191,14 +192,7 @@ def test_the_stage_records_where_it_ran() -> None:
     machine = Machine(backend="cuda", threads=4, host_memory=1 << 40, device_memory=ROOM)
     for place in (numpy.asarray, cupy.asarray):
         offsets, columns = map(place, csr)
-        graph = Graph(
-            row_offsets=offsets,
-            column_indices=columns,
-            vertex_count=n,
-            arc_count=len(columns),
-            symmetric=True,
-            deduplicated=True,
-        )
+        graph = as_graph(offsets, columns)
         given = {"algorithm": "bfs", "sources": sources, "vertex_count": n, "predecessor": place(predecessor)}
         right = Traversal(distance=place(distance), **given)
         for on, device in (("auto", "cuda"), ("cuda", "cuda"), ("cpu", "cpu")):
