@@ -30,8 +30,7 @@ from typing import Any
 import psutil
 
 from gravel.pipeline.records.profile import whole_run
-from tests.benchmarks.disk_rate import write_rate
-from tests.benchmarks.program import parser_of
+from tests.benchmarks.program import parser_of, write_rate
 
 SAMPLES = 20
 BUSY = 0.9

@@ -33,8 +33,7 @@ from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.results_in_memory import WriteBehind
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Ordering, Partition, Traversal
-from tests.benchmarks.disk_rate import write_rate
-from tests.benchmarks.program import parser_of
+from tests.benchmarks.program import parser_of, write_rate
 
 
 class Busy:
