@@ -230,7 +230,7 @@ def test_texts_use_words_of_the_field(where: str):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("_settle_all", ["settle", "all"]), ("MOST_RUNS", ["most", "runs"]), ("GangBroken", ["gang", "broken"])],
+    [("_settle_all", ["settle", "all"]), ("MAX_RUNS", ["max", "runs"]), ("GangBroken", ["gang", "broken"])],
 )
 def test_names_are_split_into_words(name: str, words: list[str]):
     assert words_of(name) == words

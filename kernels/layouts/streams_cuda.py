@@ -25,7 +25,7 @@ READ = "kernels/layouts/read.cu"
 UNIT_ARCS = 256
 """Neighbours of a unit, as in the layouts' headers."""
 
-MOST_BLOCKS = 1 << 14
+MAX_BLOCKS = 1 << 14
 BLOCK = 256
 
 _NONE = (1 << 64) - 1
@@ -33,13 +33,13 @@ _NONE = (1 << 64) - 1
 
 def grid(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
     """Launch with a warp for each row and for each unit of a longer one."""
-    return (blocks_for((rows + arcs // UNIT_ARCS) * 32, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+    return (blocks_for((rows + arcs // UNIT_ARCS) * 32, BLOCK, most=MAX_BLOCKS),), (BLOCK,)
 
 
 def grid_of_groups(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
     """Launch with a warp for each 32 rows and for each 32 units of longer ones."""
     groups = -(-rows // 32) + -(-arcs // (32 * UNIT_ARCS))
-    return (blocks_for(groups * 32, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+    return (blocks_for(groups * 32, BLOCK, most=MAX_BLOCKS),), (BLOCK,)
 
 
 def deal(row_offsets: Any) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ def count_rows(layout: str, arrays: Mapping[str, Any], dtype: Any, first_row: in
         module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(vertex_dtype(dtype)))
         numbers = (numpy.uint64(number) for number in (_NONE, rows, first_row))
         arguments = byte_offsets, stream, *numbers, degrees
-        run_over(module.get_function("read_degrees"), rows, *arguments, most=MOST_BLOCKS)
+        run_over(module.get_function("read_degrees"), rows, *arguments, most=MAX_BLOCKS)
     return offsets_of(degrees)
 
 

@@ -23,7 +23,7 @@ SIZES = (8, 64, 4096)
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulated kernels are slow."""
-    monkeypatch.setattr("gravel.kernels.probes.links.MOST_TURNS", 3)
+    monkeypatch.setattr("gravel.kernels.probes.links.MAX_TURNS", 3)
 
 
 def on_own_device(gang: Any, _: Any) -> Any:

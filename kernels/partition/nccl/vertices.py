@@ -30,7 +30,7 @@ ROW_NORMALS, ROW_DELEGATES, ROW_BACKWARD, ROW_SENT = range(4)
 """Places in what the ranks tell each other; in `kernels/partition/nccl/level.cu` too."""
 
 
-MOST_AT_ONCE = 256
+MAX_AT_ONCE = 256
 """Messages between two ranks that NCCL gets at once. A group of 100,000 of 8 bytes did not end in minutes."""
 
 
@@ -51,7 +51,7 @@ def rounds(messages: list[Message]) -> list[list[Message]]:
     assigned: list[list[Message]] = []
     before = Counter[int]()
     for other, array in messages:
-        number = before[other] // MOST_AT_ONCE
+        number = before[other] // MAX_AT_ONCE
         before[other] += 1
         if number == len(assigned):
             assigned.append([])

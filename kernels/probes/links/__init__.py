@@ -33,9 +33,9 @@ TRANSPORTS = ("wire", "peer", "nccl")
 LEAST_SECONDS = 2e-3
 """Of turns that are timed together: a thousand times what clocks tell apart."""
 
-MOST_TURNS = 1000
+MAX_TURNS = 1000
 
-MOST_CUTS = 256
+MAX_CUTS = 256
 """Messages to each rank into which `cut` cuts at most."""
 
 WORD = 8
@@ -115,7 +115,7 @@ def measure(
     found = []
     for pattern in link.patterns:
         for size in sizes[:1] if pattern == "meet" else sizes:
-            if pattern == "cut" and not total / MOST_CUTS <= size <= total:
+            if pattern == "cut" and not total / MAX_CUTS <= size <= total:
                 continue
             # Of there and back one way counts, but both take time.
             most = point_seconds / 2 if pattern == "pair" else point_seconds
@@ -150,4 +150,4 @@ def _timed(
 
 
 def _turns(seconds: float) -> int:
-    return max(1, min(MOST_TURNS, int(LEAST_SECONDS / max(seconds, 1e-9))))
+    return max(1, min(MAX_TURNS, int(LEAST_SECONDS / max(seconds, 1e-9))))

@@ -16,7 +16,7 @@ from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.mapping import GroupRank
 from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, arc_count
 from gravel.kernels.striped.cuda.launch import Launch
-from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory
+from gravel.kernels.striped.cuda.memory import LONGEST, MAX_ARCS, StripeMemory
 from gravel.kernels.striped.layout import check_stripes
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import RankLabels
@@ -56,7 +56,7 @@ class CudaStripedSearch:
         self._devices = Devices(devices, graph.ranks)
         self.vertices, self.ranks = graph.vertex_count, graph.ranks
         self.labels: tuple[RankLabels, ...] = ()
-        wide = any(arc_count(part.nn) >= MOST_ARCS for part in graph.parts)
+        wide = any(arc_count(part.nn) >= MAX_ARCS for part in graph.parts)
         facts: dict[str, Any] = {
             "vertex_count": graph.vertex_count,
             "ranks": graph.ranks,
@@ -128,7 +128,7 @@ class PeerStripe(GroupRank):
         self, gang: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
     ) -> None:
         self._depth = asked.depth
-        wide = max(gang.all_gather(arc_count(part.nn))) >= MOST_ARCS
+        wide = max(gang.all_gather(arc_count(part.nn))) >= MAX_ARCS
         self._memory = StripeMemory(
             part,
             vertex_count=vertex_count,
