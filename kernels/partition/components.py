@@ -298,7 +298,7 @@ def components_program(end: Endpoint, state: ComponentsRank) -> Program[RankComp
 
 
 def components_of_rank(wire: Wire, state: ComponentsRank) -> RankComponents:
-    """Find components as one rank of a gang; every rank calls this with its own state."""
+    """Find components as one rank of a rank group; every rank calls this with its own state."""
     return drive(components_program(Endpoint(wire), state), wire)
 
 

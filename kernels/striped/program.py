@@ -129,5 +129,5 @@ class StripedSearch(LockStepSearch):
 
 
 def search_rank(wire: Wire, state: StripedRankSearch, source: int) -> RankLabels:
-    """Search from one vertex as one rank of a gang; every rank calls this with its own state."""
+    """Search from one vertex as one rank of a rank group; every rank calls this with its own state."""
     return drive(search_program(Endpoint(wire), state, source), wire)

@@ -1,4 +1,4 @@
-"""Components over ranks on GPUs: ranks on the devices of this process, or one rank of a gang."""
+"""Components over ranks on GPUs: ranks on the devices of this process, or one rank of a rank group."""
 
 from __future__ import annotations
 
@@ -73,24 +73,24 @@ class CudaComponents:
 
 
 class PeerComponents(GroupRank):
-    """Components as one rank of a gang."""
+    """Components as one rank of a rank group."""
 
     def __init__(
         self,
-        gang: Gathering,
+        group: Gathering,
         part: RankPart,
         *,
         symmetric: bool,
         time_limit: float = BARRIER_SECONDS,
     ) -> None:
-        wide = max(gang.all_gather(widest(part.graph))) >= WIDE
+        wide = max(group.all_gather(widest(part.graph))) >= WIDE
         self._memory = ComponentsMemory(
             part,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             symmetric=symmetric,
         )
         macros = width_macros(part.delegates.dtype, wide=wide)
-        view = self._map(gang, self._memory)
+        view = self._map(group, self._memory)
         self._launch: ComponentsLaunch = ComponentsLaunch(
             macros, view, part.delegates, symmetric=symmetric, time_limit=time_limit
         )
@@ -104,6 +104,6 @@ class PeerComponents(GroupRank):
         told = self._launch.told()
         # Ranks read every other rank's labels of delegates, one each, in every round.
         word = self._memory.arrays["values"].dtype.itemsize
-        read = told.rounds * (self._gang.size - 1) * self._memory.delegate_count * word
+        read = told.rounds * (self._group.size - 1) * self._memory.delegate_count * word
         component = self._memory.component()
         return RankComponents(component if on_device else component.get(), taken, told.rounds, read, 0)

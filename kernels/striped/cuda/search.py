@@ -1,4 +1,4 @@
-"""A striped search on GPUs: any number of ranks on each of this process, or a rank of a gang on its own."""
+"""A striped search on GPUs: any number of ranks on each of this process, or one rank of a rank group."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class CudaStripedSearch:
 
 
 class PeerStripe(GroupRank):
-    """A striped search as one rank of a gang.
+    """A striped search as one rank of a rank group.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ class PeerStripe(GroupRank):
     """
 
     def __init__(
-        self, gang: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
+        self, group: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
     ) -> None:
         self._depth = asked.depth
-        wide = max(gang.all_gather(arc_count(part.nn))) >= MAX_ARCS
+        wide = max(group.all_gather(arc_count(part.nn))) >= MAX_ARCS
         self._memory = StripeMemory(
             part,
             vertex_count=vertex_count,
-            ranks=gang.size,
+            ranks=group.size,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             asked=asked,
             options=options,
@@ -143,7 +143,7 @@ class PeerStripe(GroupRank):
         }
         self._launch: Launch = Launch(
             macros,
-            self._map(gang, self._memory),
+            self._map(group, self._memory),
             vertex_count=vertex_count,
             options=options,
         )

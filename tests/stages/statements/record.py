@@ -139,7 +139,7 @@ def statement(name: str, scale: str, backend: str, inputs: Mapping[str, Any], fo
     need = stated(name, int(scale), backend, sizes, folder)
     outputs = [each.bytes for each in need.outputs]
     host = host_bytes(need, CASES[name])
-    return [host, need.device_bytes, need.gang, need.each_host_bytes, *outputs]
+    return [host, need.device_bytes, need.workers, need.each_host_bytes, *outputs]
 
 
 def all_stated(recorded: Mapping[str, Any], folder: Path, files: Collection[int] = SCALES) -> dict[str, Any]:
