@@ -42,7 +42,7 @@ def grid_of_groups(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
     return (blocks_for(groups * 32, BLOCK, most=MAX_BLOCKS),), (BLOCK,)
 
 
-def deal(row_offsets: Any) -> tuple[Any, ...]:
+def distributed(row_offsets: Any) -> tuple[Any, ...]:
     """Kernel arguments DEAL_PARAMETERS."""
     import cupy
 
@@ -108,13 +108,13 @@ def read_rows(
 
     def read(columns: Any, largest: Any) -> None:
         module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(dtype))
-        faults, dealt = no_faults(), deal(row_offsets)
+        faults, shares = no_faults(), distributed(row_offsets)
         module.get_function("read_rows")(
             *grid_of_groups(rows, arc_count),
-            (*parameters, *dealt, numpy.uint64(first_row), largest, columns, faults),
+            (*parameters, *shares, numpy.uint64(first_row), largest, columns, faults),
         )
         refuse_found(faults)
-        module.get_function("check_seams")(*grid(rows, arc_count), (*dealt, columns, faults))
+        module.get_function("check_seams")(*grid(rows, arc_count), (*shares, columns, faults))
         refuse_found(faults)
 
     return row_offsets, filled_columns(row_offsets, arc_count, dtype, bound, read)
@@ -162,7 +162,7 @@ class Codec:
         if not len(columns):
             none = cupy.zeros(len(row_offsets), cupy.int64), cupy.zeros(0, cupy.uint8)
             return dict(zip(("byte_offsets", "stream"), none, strict=True))
-        offsets, stream = self.write(module, deal(row_offsets), row_offsets, columns, first_row, bound)
+        offsets, stream = self.write(module, distributed(row_offsets), row_offsets, columns, first_row, bound)
         return {"byte_offsets": offsets, "stream": stream}
 
     def decode(

@@ -110,8 +110,8 @@ class _Encoded:
 
         if weights is not None:
             raise ValueError("weighted PageRank on a GPU reads columns (gravel.kernels.layouts.decode)")
-        self._held = with_units(rows)
-        self._read = device_rows(self._held)
+        self._with_units = with_units(rows)
+        self._read = device_rows(self._with_units)
         vertex = vertex_macro(rows.dtype)
         self._kernels = Kernels("kernels/pagerank/encoded.cu", LAYOUT=rows.layout, VERTEX=vertex)
         self._count = rows.vertex_count

@@ -72,8 +72,8 @@ class SearchOptions:
         if self.reduction not in ("blocking", "overlapped"):
             raise ValueError(f"reduction is {self.reduction!r}; it can be 'blocking' or 'overlapped'")
         if self.reduction_algorithm not in ALGORITHMS:
-            told = ", ".join(map(repr, ALGORITHMS))
-            raise ValueError(f"reduction_algorithm is {self.reduction_algorithm!r}; it can be {told}")
+            known = ", ".join(map(repr, ALGORITHMS))
+            raise ValueError(f"reduction_algorithm is {self.reduction_algorithm!r}; it can be {known}")
         if self.message_bytes < 0 or self.message_bytes % 4:
             raise ValueError(
                 f"message_bytes is {self.message_bytes}; it is a multiple of the 4 bytes of a vertex, "

@@ -42,7 +42,7 @@ def why_no_peers(group: Gathering) -> str | None:
 
 
 @dataclass(frozen=True)
-class Told:
+class Address:
     """What a rank tells of its memory: where it is, and how other processes map it."""
 
     process: int
@@ -56,12 +56,12 @@ def process_id() -> int:
     return os.getpid()
 
 
-def _told(table: Table, point: DeviceBarrier) -> Told:
+def _address(table: Table, point: DeviceBarrier) -> Address:
     import cupy
 
     pointers = table.slab.pointer, point.pointer
     first, second = (cupy.cuda.runtime.ipcGetMemHandle(pointer) for pointer in pointers)
-    return Told(process_id(), table.row(), pointers, (bytes(first), bytes(second)))
+    return Address(process_id(), table.row(), pointers, (bytes(first), bytes(second)))
 
 
 class Mapping:
@@ -74,22 +74,22 @@ class Mapping:
         self._mapped: list[int] = []
         self.rows: list[NDArray[numpy.uint64]] = []
         self.points: list[int] = []
-        for rank, told in enumerate(group.all_gather(_told(table, point))):
-            slab, barrier = told.pointers if rank == group.rank else self._map(told)
-            shift = slab - told.pointers[0]
+        for rank, address in enumerate(group.all_gather(_address(table, point))):
+            slab, barrier = address.pointers if rank == group.rank else self._map(address)
+            shift = slab - address.pointers[0]
             own = rank == group.rank
-            self.rows.append(told.row if own else seen_from_afar(told.row, shift, table.fields))
+            self.rows.append(address.row if own else seen_from_afar(address.row, shift, table.fields))
             self.points.append(barrier)
 
-    def _map(self, told: Told) -> tuple[int, int]:
+    def _map(self, address: Address) -> tuple[int, int]:
         """Give this device's pointers to another rank's memory."""
         import cupy
 
-        if told.process == process_id():
-            return told.pointers
+        if address.process == process_id():
+            return address.pointers
         slab, point = (
             int(cupy.cuda.runtime.ipcOpenMemHandle(handle, cupy.cuda.runtime.cudaIpcMemLazyEnablePeerAccess))
-            for handle in told.handles
+            for handle in address.handles
         )
         self._mapped += [slab, point]
         return slab, point

@@ -90,25 +90,25 @@ class PeerWire(HostWire):
         self._pointers: list[int] = []
         self._number, self._filled = -1, 0
         self._posted: dict[int, tuple[Any, InMailbox]] = {}
-        told = group.all_gather(self._told())
-        problem = self._map_all(told)
+        addresses = group.all_gather(self._address())
+        problem = self._map_all(addresses)
         problems = [each for each in group.all_gather(problem) if each]
         if problems:
             self.close()
             raise RuntimeError(problems[0])
 
-    def _told(self) -> tuple[str, int, int, bytes]:
+    def _address(self) -> tuple[str, int, int, bytes]:
         import cupy
 
         handle = bytes(cupy.cuda.runtime.ipcGetMemHandle(self._slab.pointer))
         return socket.gethostname(), process_id(), self._slab.pointer, handle
 
-    def _map_all(self, told: list[tuple[str, int, int, bytes]]) -> str:
+    def _map_all(self, addresses: list[tuple[str, int, int, bytes]]) -> str:
         """Map the others' mailboxes; returns what stands against it, or nothing."""
         import cupy
 
         flags = cupy.cuda.runtime.cudaIpcMemLazyEnablePeerAccess
-        for rank, (host, process, pointer, handle) in enumerate(told):
+        for rank, (host, process, pointer, handle) in enumerate(addresses):
             if host != socket.gethostname():
                 return f"rank {rank} is on {host}, and rank {self.rank} on {socket.gethostname()}"
             if process == process_id():

@@ -83,11 +83,11 @@ class Watch:
             if problem is not None:
                 self.problem = problem
                 # A call that another thread is in must not lose its communicator, unless it hangs itself.
-                held = self.calls.acquire(timeout=CALL_LIMIT)
+                acquired = self.calls.acquire(timeout=CALL_LIMIT)
                 try:
                     self._end()
                 finally:
-                    if held:
+                    if acquired:
                         self.calls.release()
                 return
 
@@ -213,11 +213,11 @@ def connect(
     here = (
         None if (problem := why_not()) is not None else (socket.gethostname(), cupy.cuda.Device().pci_bus_id)
     )
-    told = group.all_gather((problem, here))
-    for rank, (missing, _) in enumerate(told):
+    gathered = group.all_gather((problem, here))
+    for rank, (missing, _) in enumerate(gathered):
         if missing is not None:
             raise NcclMissing(f"transport nccl needs NCCL on every rank, and rank {rank} has none: {missing}")
-    places = [place for _, place in told]
+    places = [place for _, place in gathered]
     for rank, place in enumerate(places):
         if place in places[:rank]:
             raise NcclMissing(

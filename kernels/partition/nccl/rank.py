@@ -164,8 +164,8 @@ class NcclRank:
                 break
             sent = reduction.sent_bytes, exchange.sent_bytes, exchange.local_bytes
             mask = self._visit(level, events)
-            told = self._tell(events)
-            if not told[:, ROW_NORMALS].any() and not told[0, ROW_DELEGATES]:
+            level_counts = self._tell(events)
+            if not level_counts[:, ROW_NORMALS].any() and not level_counts[0, ROW_DELEGATES]:
                 break
             if exchange.deliver(events.gathered):
                 visits.arrive(self._arrivals)
@@ -174,7 +174,7 @@ class NcclRank:
             delegate.wait_event(events.reduced)
             now = reduction.sent_bytes, exchange.sent_bytes, exchange.local_bytes
             masks, vertices, within = (after - before for after, before in zip(now, sent, strict=True))
-            records.append((self._counts(told), masks, vertices, within))
+            records.append((self._counts(level_counts), masks, vertices, within))
             level += 1
         # Labels need what the delegate stream wrote, and nothing may run on when the next search begins.
         for stream in (delegate, self._reducing):
@@ -211,12 +211,12 @@ class NcclRank:
         return mask
 
     def _tell(self, events: LevelEvents) -> NDArray[Any]:
-        self._exchange.tell(events.told)
-        self._communicator.wait(events.told)
-        return self._exchange.told
+        self._exchange.tell(events.counted)
+        self._communicator.wait(events.counted)
+        return self._exchange.level_counts
 
-    def _counts(self, told: NDArray[Any]) -> tuple[int, int, tuple[str, ...]]:
-        own = told[self._group.rank]
+    def _counts(self, level_counts: NDArray[Any]) -> tuple[int, int, tuple[str, ...]]:
+        own = level_counts[self._group.rank]
         turned = int(own[ROW_BACKWARD])
         backward = tuple(name for bit, name in enumerate(OPTIMIZED) if turned >> bit & 1)
         return int(own[ROW_NORMALS]), int(own[ROW_DELEGATES]), backward

@@ -20,11 +20,11 @@ def why_not(group: RankGroup) -> str | None:
 
     import cupy
 
-    told = group.all_gather((why_not_here(), (socket.gethostname(), cupy.cuda.Device().pci_bus_id)))
-    missing = [problem for problem, _ in told if problem is not None]
+    gathered = group.all_gather((why_not_here(), (socket.gethostname(), cupy.cuda.Device().pci_bus_id)))
+    missing = [problem for problem, _ in gathered if problem is not None]
     if missing:
         return str(missing[0])
-    return "several ranks share a GPU" if len({place for _, place in told}) < len(told) else None
+    return "several ranks share a GPU" if len({place for _, place in gathered}) < len(gathered) else None
 
 
 class NcclLink:

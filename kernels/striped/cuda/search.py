@@ -87,11 +87,11 @@ class CudaStripedSearch:
         """
         check_source(source, self.vertices)
         milliseconds = self._devices.run(source, self._asked.depth)
-        told = [levels for every in self._devices.each(Launch.levels) for levels in every]
+        levels_of_ranks = [levels for every in self._devices.each(Launch.levels) for levels in every]
         own = [memory.labels for memory in self._memory]
         self.labels = tuple(
             RankLabels(labels.distance, labels.predecessor if labels.tree else None, milliseconds, levels)
-            for labels, levels in zip(own, told, strict=True)
+            for labels, levels in zip(own, levels_of_ranks, strict=True)
         )
         for rank, labels in enumerate(self.labels):
             self._collect(rank, self._distance, labels.distance)
