@@ -59,8 +59,8 @@ OF_ROOMS = {
 """Words that are retired in one room only: elsewhere a place is one in a workflow file."""
 
 STAY = {"stages/sections": {"tied"}, "kernels": {"arrive", "hub", "meet", "plant"}}
-"""Words that are the field's in one room: results are tied that differ by less than their spread; a hub has many
-neighbours, messages arrive, ranks meet at a barrier, and trees are planted."""
+"""Words that are the field's in one room: results are tied that differ by less than their spread; a hub has
+many neighbours, messages arrive, ranks meet at a barrier, and trees are planted."""
 
 OF_RANKS = {
     **{word: NAMES[word] for word in ("looker", "meet", "meeting", "plant", "deal", "dealt", "flood")},
