@@ -1,4 +1,4 @@
-"""What a benchmark is made of: its command line, lines that it prints at once, and clocks of calls and disks."""
+"""What a benchmark is made of: its command line, lines that it prints at once, clocks of calls and disks."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ CPU_RUNS = 3
 SHARE = 4  # one vertex more in chains for so many of the core
 CHAIN = 256  # vertices of a chain, as deep as pages hang below a site
 SEED = 7
-ECL_MOST = (1 << 31) - 1
+ECL_MAX = (1 << 31) - 1
 """Vertices and arcs of ECL's format, which counts both in 32 bits."""
 
 
@@ -128,10 +128,8 @@ def write_ecl(path: Path, offsets: Any, columns: Any) -> None:
     Raises ValueError for a graph that 32 bits do not count.
     """
     counts = len(offsets) - 1, len(columns)
-    if max(counts) > ECL_MOST:
-        raise ValueError(
-            f"{counts[0]:,} vertices and {counts[1]:,} arcs; ECL's format has up to {ECL_MOST:,}"
-        )
+    if max(counts) > ECL_MAX:
+        raise ValueError(f"{counts[0]:,} vertices and {counts[1]:,} arcs; ECL's format has up to {ECL_MAX:,}")
     with path.open("wb") as file:
         for array in (numpy.array(counts), offsets, columns):
             array.astype("<i4").tofile(file)

@@ -137,7 +137,9 @@ def test_what_gpus_cannot_do_is_said() -> None:
     [("partition.cuda.peer_rank.PeerRank", split), ("striped.cuda.search.PeerStripe", stripes)],
     ids=["delegates", "stripes"],
 )
-def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch, runs: str, cut: Any) -> None:
+def test_gpus_that_wait_in_vain_break_the_rank_group(
+    monkeypatch: pytest.MonkeyPatch, runs: str, cut: Any
+) -> None:
     def given_up(self: Any, source: int) -> Any:
         raise RuntimeError("the search was given up")
 
