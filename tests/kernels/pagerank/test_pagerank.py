@@ -13,18 +13,20 @@ from gravel.kernels.pagerank import NotConverged, pagerank
 from gravel.kernels.threads import max_threads, set_threads
 from tests.kernels.pagerank.cases import Case, cases, skewed
 
-MOST = 1 << 12
+MAX_ITERATIONS = 1 << 12
 """Iterations, in which each case converges."""
 
 
 def found(case: Case, layout: str = "csr", **asked: Any) -> Any:
     rows = encode(layout, *case.rows)
-    return pagerank(rows, case.outgoing, case.weights, max_iterations=MOST, **{**case.asked, **asked})
+    return pagerank(
+        rows, case.outgoing, case.weights, max_iterations=MAX_ITERATIONS, **{**case.asked, **asked}
+    )
 
 
 def compare(case: Case, ranks: Any, tolerance: float) -> None:
     """Compare ranks with those of NetworkX, which does not converge in fewer iterations."""
-    numpy.testing.assert_allclose(ranks.rank, case.expected(tolerance, MOST), rtol=0, atol=1e-9)
+    numpy.testing.assert_allclose(ranks.rank, case.expected(tolerance, MAX_ITERATIONS), rtol=0, atol=1e-9)
     if tolerance > 1e-12:  # that is near the rounding of sums
         assert case.expected(tolerance, ranks.iterations) is not None
         assert case.expected(tolerance, ranks.iterations - 1) is None
@@ -67,7 +69,7 @@ def test_pauses_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gravel.kernels.pagerank.UNINTERRUPTED", 1)
     one_by_one = found(case, progress=lambda done, most: told.append((done, most)))
     assert whole.rank.tobytes() == one_by_one.rank.tobytes()
-    assert told == [(i + 1, MOST) for i in range(whole.iterations)]
+    assert told == [(i + 1, MAX_ITERATIONS) for i in range(whole.iterations)]
 
 
 def test_no_convergence_is_an_error_with_its_numbers() -> None:
