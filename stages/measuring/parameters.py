@@ -114,8 +114,8 @@ class CentralityParameters(Parameters):
     @property
     def depth(self) -> int | None:
         """How far searches go; None for as far as arcs lead."""
-        measure = DISTANCE_MEASURES.get(self.measure)
-        return self.hops if measure is None or measure.hops == "asked" else measure.hops
+        known = DISTANCE_MEASURES.get(self.measure)
+        return self.hops if known is None or known.hops == "asked" else known.hops
 
     @property
     def of_paths(self) -> bool:
@@ -144,8 +144,8 @@ class CentralityParameters(Parameters):
 
     @model_validator(mode="after")
     def _fit_together(self) -> CentralityParameters:
-        measure = DISTANCE_MEASURES.get(self.measure)
-        if (self.hops is None) == (measure is not None and measure.hops == "asked"):
+        known = DISTANCE_MEASURES.get(self.measure)
+        if (self.hops is None) == (known is not None and known.hops == "asked"):
             fault = "needs hops" if self.hops is None else "takes no hops; only a neighbourhood does"
             raise ValueError(f"{self.measure} {fault}")
         if (self.of_paths or self.estimated) and self.vertices != "all":
