@@ -20,6 +20,9 @@ Arrays = Mapping[str, "NDArray[Any]"]
 COLUMNS = ("ends", "began", "milliseconds", "workers")
 """Of a checkpoint: what it says of the batches that were done."""
 
+FOUND_BYTES = 64 << 20
+"""Bytes that a searcher brings back at once, if more than one batch; they wait on its worker till then."""
+
 
 class Clock:
     """The time since it was made, without that in which kernels were compiled or loaded."""

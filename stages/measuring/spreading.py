@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gravel.kernels.buffers import exact
 from gravel.kernels.distances.buffers import sums_of_vertices
-from gravel.stages.measuring.searcher import FOUND_BYTES
+from gravel.stages.measuring.batches import FOUND_BYTES
 from gravel.stages.traversal.worker_count import MAX_WORKERS, Spreading, spread_seconds, weighed
 
 if TYPE_CHECKING:

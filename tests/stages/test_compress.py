@@ -17,11 +17,11 @@ from gravel.kernels.generate import generate
 from gravel.kernels.layouts import LAYOUTS, decode, encode
 from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
-from gravel.stages.compressing import writing as module
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ingest import read_edges
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.rows import encoding as module
 from gravel.stages.rows.decoding import decompress
 from gravel.stages.rows.ranges import row_ranges
 from gravel.stages.stage import Extent, Machine
