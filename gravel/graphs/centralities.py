@@ -76,14 +76,15 @@ def _estimated(
     from gravel.kernels.distances import weighted as by_weight
     from gravel.kernels.distances.closeness import estimate
     from gravel.kernels.layouts.units import offsets_of
+    from gravel.stages.turning import OPPOSITE
 
-    opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
-    rows = rows.in_direction(opposite.get(direction, direction))
+    against = OPPOSITE.get(direction, direction)
+    rows = rows.in_direction(against)
     chosen = chosen_vertices(ids, vertices)
     started = time.perf_counter()
     options: dict[str, Any] = {"vertices": True, "progress": progress}
     if weighted:
-        there, permutation, memory = weighted_rows(rows, "closeness", opposite.get(direction, direction))
+        there, permutation, memory = weighted_rows(rows, "closeness", against)
         offsets, search = there[0], partial(by_weight.aggregate, *there)
         options["memory"] = memory
     else:

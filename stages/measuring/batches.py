@@ -155,7 +155,12 @@ class Batches:
         self.context.progress(self.done, self.total, self.unit)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the batches as an artifact has them."""
+        """Return the batches as an artifact has them.
+
+        `milliseconds` is what a batch took, and `began` when it began, in milliseconds of searching before
+        it, those of earlier runs included. A batch that was `resumed` was searched by an earlier run, which
+        did not end.
+        """
         begins = [0, *(each.end for each in self._all)][:-1]
         return [
             {

@@ -118,13 +118,9 @@ def _too_little(parameters: CentralityParameters, least: int) -> str:
 
     Bounds of eccentricities may leave nothing to search.
     """
-    if parameters.memory is None or least <= parameters.memory or _is_bounded(parameters):
+    if parameters.memory is None or least <= parameters.memory or parameters.bounded:
         return ""
     return f"a search takes {least:,} bytes beside the graph, and `memory` is {int(parameters.memory):,}"
-
-
-def _is_bounded(parameters: CentralityParameters) -> bool:
-    return parameters.measure == "eccentricity" and parameters.vertices == "all"
 
 
 def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, machine: Machine) -> Need:
