@@ -73,16 +73,16 @@ def centrality(
         from gravel.stages.measuring.pagerank import pagerank_of
 
         return pagerank_of(context, parameters, input, machine)
-    asked, chosen = parameters.vertices, None
+    vertices, chosen = parameters.vertices, None
     graph = read_measured(input, parameters, machine)
     if machine.backend != context.machine.backend:
         graph.notes.append(f"{parameters.measure} runs on the CPU: {_why_on_cpu(parameters)}")
     for note in graph.notes:
         context.log(note)
-    if isinstance(asked, RandomSources):
-        chosen = numpy.sort(draw_sources(graph.first_offsets, asked.random, asked.seed))
-    elif isinstance(asked, VertexSources):
-        chosen = check_sources(asked.vertices, graph.vertex_count)
+    if isinstance(vertices, RandomSources):
+        chosen = numpy.sort(draw_sources(graph.first_offsets, vertices.random, vertices.seed))
+    elif isinstance(vertices, VertexSources):
+        chosen = check_sources(vertices.vertices, graph.vertex_count)
     everything = numpy.arange(graph.vertex_count) if chosen is None else chosen
     starts = everything if graph.permutation is None else graph.permutation[everything]
     memory = parameters.memory or _free(graph, machine, parameters)

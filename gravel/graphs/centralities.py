@@ -126,8 +126,8 @@ def betweenness(
 ) -> Measure:
     """Compute betweenness; see `Graph.betweenness`."""
     started = time.perf_counter()
-    asked = (k, seed, normalized, is_weighted(by), direction, progress)
-    _, permutation, values, sample = _sums(rows, "betweenness", *asked, endpoints=endpoints)
+    options = (k, seed, normalized, is_weighted(by), direction, progress)
+    _, permutation, values, sample = _sums(rows, "betweenness", *options, endpoints=endpoints)
     if permutation is not None:
         values = values[permutation]
     return Measure("betweenness", ids, numpy.arange(len(rows)), values, since(started), **sample.of(values))
@@ -147,8 +147,8 @@ def edge_betweenness(
     from gravel.kernels.betweenness.edges import sums_of_edges
 
     started = time.perf_counter()
-    asked = (k, seed, normalized, is_weighted(by), direction, progress)
-    searched, permutation, sums, sample = _sums(rows, "edge_betweenness", *asked, of_arcs=True)
+    options = (k, seed, normalized, is_weighted(by), direction, progress)
+    searched, permutation, sums, sample = _sums(rows, "edge_betweenness", *options, of_arcs=True)
     offsets, columns = map(on_host, searched)
     ends, values = sums_of_edges(offsets, columns, sums, directed=rows.directed, permutation=permutation)
     return EdgeMeasure("edge_betweenness", ids, ends, values, since(started), **sample.of(values))
@@ -184,8 +184,8 @@ def _sums(
     if rows.directed and not weighted:
         back = backward_rows(*forward)[:2]
         memory -= sum(int(each.nbytes) for each in back)
-    asked: dict[str, Any] = {"memory": memory, "progress": progress, "weights": weights, **options}
-    sums = fitting(lambda: betweenness(forward, back, starts, **asked))
+    limits: dict[str, Any] = {"memory": memory, "progress": progress, "weights": weights}
+    sums = fitting(lambda: betweenness(forward, back, starts, **limits, **options))
     factor = scale(len(rows), normalized=normalized, directed=rows.directed, sampled=share, **options)
     most = len(rows) - (1 if any(options.values()) else 2)
     return forward, permutation, sums * factor, _Sample(factor, most, len(starts), candidates)

@@ -154,8 +154,8 @@ def _betweenness(parameters: CentralityParameters, graph: Extent, sources: int, 
 
 def sources_asked(parameters: CentralityParameters, vertices: int) -> int:
     """Count the sources of a graph with so many vertices."""
-    asked = parameters.sources if parameters.of_paths or parameters.estimated else parameters.vertices
-    return vertices if isinstance(asked, str) else min(vertices, count_chosen(asked))
+    chosen = parameters.sources if parameters.of_paths or parameters.estimated else parameters.vertices
+    return vertices if isinstance(chosen, str) else min(vertices, count_chosen(chosen))
 
 
 def compiled(nbytes: int) -> Table:

@@ -67,8 +67,7 @@ def _searches_of(graph: MeasuredGraph, hops: int | None, sources: int, memory: i
     from gravel.kernels.distances.weighted import ByWeight
 
     if graph.weights is not None:
-        asked: dict[str, Any] = {"sources": sources, "vertices": vertices, "memory": memory}
-        return ByWeight(*graph.columns, graph.weights, **asked)
+        return ByWeight(*graph.columns, graph.weights, sources=sources, vertices=vertices, memory=memory)
     return many.prepare_rows(
         graph.rows,
         symmetric=graph.symmetric,
