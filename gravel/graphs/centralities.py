@@ -184,8 +184,8 @@ def _sums(
     if rows.directed and not weighted:
         back = backward_rows(*forward)[:2]
         memory -= sum(int(each.nbytes) for each in back)
-    limits: dict[str, Any] = {"memory": memory, "progress": progress, "weights": weights}
-    sums = fitting(lambda: betweenness(forward, back, starts, **limits, **options))
+    given: dict[str, Any] = {"memory": memory, "progress": progress, "weights": weights, **options}
+    sums = fitting(lambda: betweenness(forward, back, starts, **given))
     factor = scale(len(rows), normalized=normalized, directed=rows.directed, sampled=share, **options)
     most = len(rows) - (1 if any(options.values()) else 2)
     return forward, permutation, sums * factor, _Sample(factor, most, len(starts), candidates)
