@@ -11,9 +11,9 @@ from gravel.kernels.buffers import table, total, vertex_type
 from gravel.kernels.layouts.registry import layout_of
 from gravel.stages.advice import AdviceParameters, LayoutName, choice_text, is_measured, recorded
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
-from gravel.stages.compressing.writing import DeviceWriter, Pieces, Size, Writer, layouts_of
 from gravel.stages.presets import filled
 from gravel.stages.rows.decoding import packed_weights
+from gravel.stages.rows.encoding import DeviceWriter, Pieces, Size, Writer, layouts_of
 from gravel.stages.rows.ranges import ARCS_AT_ONCE, refusal
 from gravel.stages.sizes import publishing_bytes
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage

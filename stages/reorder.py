@@ -15,6 +15,7 @@ from gravel.kernels.csr.buffers import on_host
 from gravel.kernels.order import METHODS, buffers
 from gravel.stages.advice import OrderAdviceParameters, choice_text, is_measured, recorded
 from gravel.stages.artifacts import Graph, Ordering
+from gravel.stages.context import Context, written
 from gravel.stages.errors import StageError
 from gravel.stages.ordering.placing import (
     COMMUNITY,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from gravel.kernels.advice.decide import Advice
     from gravel.kernels.order import OrderStatistics
-    from gravel.stages.context import Context
     from gravel.stages.ordering.rows import NewRows
 
 COMPILED = {
@@ -154,7 +154,7 @@ def reorder(context: Context, parameters: ReorderParameters, *, input: Graph) ->
         deduplicated=input.deduplicated,
         loop_count=input.loop_count,
         weights=reordered_weights(input, permutation),
-        permutation=_stored(context, permutation),
+        permutation=written(context, permutation),
         method=parameters.method,
         statistics=_described(measured) | recorded(advice),
     )
@@ -209,12 +209,6 @@ def _described(measured: OrderStatistics) -> dict[str, float]:
         "mean_gap": measured.mean_gap,
         "bits_per_arc": measured.bits_per_arc,
     }
-
-
-def _stored(context: Context, permutation: NDArray[Any]) -> Any:
-    sink = context.sink(permutation.dtype)
-    sink.append(permutation)
-    return sink.close()
 
 
 def _on_host(

@@ -13,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from gravel.kernels.distances.measures import DISTANCE_MEASURES
 from gravel.stages.stage import FileInput, OneOf, Parameters
 from gravel.stages.traversal.parameters import FileIds, ListedSources, RandomSources, VertexSources
-from gravel.stages.turning import Direction
+from gravel.stages.turning import OPPOSITE, Direction
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Machine
@@ -128,6 +128,11 @@ class CentralityParameters(Parameters):
         return self.measure == "closeness" and isinstance(self.sources, RandomSources)
 
     @property
+    def bounded(self) -> bool:
+        """Whether few searches bound all eccentricities, of an undirected graph one after another."""
+        return self.measure == "eccentricity" and self.vertices == "all"
+
+    @property
     def weighted_paths(self) -> bool:
         """Whether paths are measured by weights."""
         return self.by == "weights" and self.measure != "pagerank"
@@ -135,8 +140,7 @@ class CentralityParameters(Parameters):
     @property
     def searched(self) -> Direction:
         """The direction of searches: distances to sampled vertices are searched from these, against arcs."""
-        opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
-        return opposite.get(self.direction, self.direction) if self.estimated else self.direction
+        return OPPOSITE[self.direction] if self.estimated else self.direction
 
     def machine(self, given: Machine) -> Machine:
         """Return the machine without its GPU where these parameters leave it out."""

@@ -14,6 +14,7 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.stage import Machine
 from gravel.stages.verifying.host import on_host
 from tests.kernels.cuda_case import fast_csr
+from tests.stages.traverse_case import as_graph
 from tests.zoo import ZooGraph
 
 ROOM = 1 << 30
@@ -62,14 +63,7 @@ def words(asked: dict[str, Any]) -> str:
 
 def graph_of(member: ZooGraph, symmetric: bool = True, index: Any = numpy.uint32) -> Graph:
     offsets, columns = fast_csr(member, symmetric=symmetric, index=index)
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=member.vertex_count,
-        arc_count=len(columns),
-        symmetric=symmetric,
-        deduplicated=True,
-    )
+    return as_graph(offsets, columns, symmetric=symmetric)
 
 
 def machine(backend: str, room: int = ROOM) -> Machine:

@@ -14,20 +14,14 @@ from gravel.stages.sections.page import Findings, make_sections
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.stages.traverse_case import as_graph
 
 Sections = dict[str, dict[str, Any]]
 
 
 def graph_of(scale: int) -> Graph:
     offsets, columns = fast_csr(rmat(scale, 16), symmetric=True)
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=len(offsets) - 1,
-        arc_count=len(columns),
-        symmetric=True,
-        deduplicated=True,
-    )
+    return as_graph(offsets, columns)
 
 
 def ran(graph: Graph, ranks: int, threshold: int, **tuning: Any) -> tuple[Partition, Measurement]:
