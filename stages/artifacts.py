@@ -207,14 +207,9 @@ class Measurement(Artifact):
     `map_back_milliseconds`, `reached` (vertices), `arcs` (stored arcs of the reached vertices), `edges`
     (distinct undirected edges among them), `depth`, `batch` (searches that ran together; beyond 1,
     `milliseconds` is this one's share of their time), and `levels`: the lists `vertices` and `arcs`, with an
-    entry per level, and `pulled`, the levels that were expanded bottom-up. With statistics there are also
-    `expanded` (arcs gathered in all), `redundant_expansion` (that over the arcs of the reached vertices),
-    `levels["expanded"]`, and in the first search `levels["distinct"]` (the vertices of each level's edge
-    frontier without duplicates). Where the host starts kernels for levels there are `launches`, their number,
-    and `launch_threads`, the `least` and `most` threads of one and the `sum` of all. Where rows lie in host
-    memory and a GPU searches there is `link_bytes`, what came over the link.
-
-    Of a partition each has `ranks` (`gravel.stages.traversal.records.levels_by_rank`), of stripes `stripes`.
+    entry per level, and `pulled`, the levels that were expanded bottom-up. `gravel.stages.traversal.records`
+    describes what statistics, launches and links add, and `gravel.stages.ranks.levels` the `ranks` of a
+    partition and the `stripes`.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
     shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and
@@ -223,12 +218,7 @@ class Measurement(Artifact):
     where rows were streamed, the `placement` that was used. `ran` is what was executed: `function`
     (`module:name`), `backend` and `options`, all constants in force with those that were left to a default.
     Measurements of equal `ran` on one graph ran the same code.
-
-    Of a Graph500 run there is `benchmark`: `name`, `scale`, `edge_factor`, `seed`, `input_edges` (the length
-    of the list), `key_seed`, `keys_asked`, `processes`, `generation_milliseconds`,
-    `construction_milliseconds` with the function `construction`, and `prepared_within_searches`, how many
-    searches had their preparation in their time. Its searches have `setup_milliseconds`, which is part of
-    `milliseconds`, `input_edges` (those of the list in the component) and `validate_milliseconds`.
+    Of a Graph500 run there is `benchmark`, which `gravel.stages.graph500` describes.
     """
 
     algorithm: str
@@ -251,13 +241,7 @@ class Measurement(Artifact):
 class Probe(Artifact):
     """Parts of a search run alone over the frontier of every level (Merrill et al. 2012, section 4).
 
-    `parts` names what was run: records of `part` ("gather", "lookup" or "coupled"), `method` and `schedule`
-    (None for a look-up). `searches` holds one record per source: `source` (internal index), `depth`, and over
-    all levels the sums `vertices`, `arcs`, `distinct` (neighbours of each level without duplicates), `fresh`
-    (vertices that the levels find), and by part `milliseconds` and `passed` (arcs that a look-up took for
-    fresh, None for a gather). `levels` has the first search level by level: the same names, with a list over
-    levels in the place of each number. `counted` has, by gather, what its loads of neighbours took in that
-    search: `bytes` in whole sectors of 32, row ranges included, and `slots`, lanes of the warps at work.
+    `gravel.stages.papers.merrill2012.probe` describes its records.
     """
 
     measure: str
@@ -278,11 +262,8 @@ class Counters(Artifact):
     """Hardware counters of searches, and the bytes that are counted from their rows.
 
     `searches`, `graph`, `ran` and `asked` are as in a `Measurement`, with statistics; the time is that of
-    searches without a tool. `tool` has `name`, `version`, `options`, the `metrics` that were asked for, those
-    that are `unknown` to it, `passes` (the most that a kernel took) and `seconds`; it is empty where counters
-    were not read, and `why` is the reason. `totals` has each metric by its name in the tool, over all kernels
-    of all searches: sums are summed, rates weighted by what they are rates of; None where the tool has no
-    value. `kernels` has `name`, `launches` and `values` of each kernel.
+    searches without a tool. `gravel.stages.counting` describes `tool`, `totals` and `kernels`; `why` is the
+    reason why counters were not read.
     """
 
     strategy: str
@@ -301,20 +282,14 @@ class Counters(Artifact):
 
 @dataclass(frozen=True, kw_only=True)
 class Links(Artifact):
-    """Times of messages between ranks, by their size (Pan, Pearce, Owens 2018, section VI-A).
-
-    `curves` has a record for each `transport` ("wire", "peer", "nccl") and `pattern` ("meet", "pair",
-    "exchange", "cut", "reduce"; see `gravel.kernels.probes.links`) with its `points`: `bytes` of a message,
-    `carried`, the bytes that a rank receives in a turn, `seconds` of a turn on the slowest rank (the median
-    of the repetitions), `fastest`, `turns` that were timed together, and `repeats`, their repetitions.
-    """
+    """Times of messages between ranks, by their size (Pan, Pearce, Owens 2018, section VI-A)."""
 
     ranks: int
     hosts: int
     backend: str
     hardware: str
     total: int  # bytes for each rank that "cut" sends in messages of each size
-    curves: Json
+    curves: Json  # see `gravel.stages.papers.pan2018.links`
     notes: Json = field(default_factory=list)
 
 
@@ -343,8 +318,8 @@ class Centrality(Artifact):
     estimate: Json = None  # of `average_path_length`
     convergence: Json = None  # of `pagerank`
     implied: ClassVar[dict[str, Any]] = {
-        **{"direction": "out", "estimate": None, "convergence": None},
-        **{"by": "arcs", "error": None},
+        **dict.fromkeys(("estimate", "convergence", "error")),
+        **{"direction": "out", "by": "arcs"},
     }
 
 
@@ -352,10 +327,8 @@ class Centrality(Artifact):
 class Batches(Artifact):
     """Times of the batches of a `Centrality`: records of `sources`, times, `worker` and `resumed`.
 
-    `milliseconds` is what a batch took, and `began` when it began, in milliseconds of searching before it,
-    those of earlier runs included. A batch that was `resumed` was searched by an earlier run, which did not
-    end. `form` is how a batch searched, such as "1024 together". `workers` names those of this run, by
-    number, where there were several.
+    `form` is how a batch searched, such as "1024 together". `workers` names those of this run, by number,
+    where there were several. `gravel.stages.measuring.batches` describes the times.
     """
 
     measure: str

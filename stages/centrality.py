@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from gravel.stages.context import Context, written
 from gravel.stages.measuring.need import estimate
 from gravel.stages.measuring.parameters import (
     CentralityParameters,
@@ -21,7 +22,6 @@ from gravel.stages.turning import direction_faults, direction_in
 
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Batches, Centrality
-    from gravel.stages.context import Context
     from gravel.stages.measuring.graph import MeasuredGraph, Stored
 
 
@@ -73,21 +73,21 @@ def centrality(
         from gravel.stages.measuring.pagerank import pagerank_of
 
         return pagerank_of(context, parameters, input, machine)
-    asked, chosen = parameters.vertices, None
+    vertices, chosen = parameters.vertices, None
     graph = read_measured(input, parameters, machine)
     if machine.backend != context.machine.backend:
         graph.notes.append(f"{parameters.measure} runs on the CPU: {_why_on_cpu(parameters)}")
     for note in graph.notes:
         context.log(note)
-    if isinstance(asked, RandomSources):
-        chosen = numpy.sort(draw_sources(graph.first_offsets, asked.random, asked.seed))
-    elif isinstance(asked, VertexSources):
-        chosen = check_sources(asked.vertices, graph.vertex_count)
+    if isinstance(vertices, RandomSources):
+        chosen = numpy.sort(draw_sources(graph.first_offsets, vertices.random, vertices.seed))
+    elif isinstance(vertices, VertexSources):
+        chosen = check_sources(vertices.vertices, graph.vertex_count)
     everything = numpy.arange(graph.vertex_count) if chosen is None else chosen
     starts = everything if graph.permutation is None else graph.permutation[everything]
     memory = parameters.memory or _free(graph, machine, parameters)
     over = over_reserved(context, parameters, input, graph, memory, machine)
-    bounded = parameters.measure == "eccentricity" and chosen is None and graph.symmetric
+    bounded = parameters.bounded and graph.symmetric
     try:
         if parameters.of_paths or parameters.estimated:
             candidates = numpy.flatnonzero(numpy.diff(graph.first_offsets))
@@ -114,19 +114,12 @@ def centrality(
         value, errors = value[starts], None if errors is None else errors[starts]
     vertex, target = (chosen, None) if found.ends is None else found.ends
 
-    def kept(array: Any) -> Any:
-        if array is None:
-            return None
-        sink = context.sink(array.dtype, rows=len(array))
-        sink.append(array)
-        return sink.close()
-
     measured = Centrality(
         measure=parameters.measure,
-        value=kept(value),
-        error=kept(errors),
-        vertex=kept(vertex),
-        target=kept(target),
+        value=written(context, value),
+        error=written(context, errors),
+        vertex=written(context, vertex),
+        target=written(context, target),
         vertex_count=graph.vertex_count,
         hops=parameters.hops,
         sources=batches.total if parameters.of_paths or parameters.estimated else None,

@@ -158,6 +158,15 @@ class Context(Protocol):
         ...
 
 
+def written(context: Context, array: Any) -> Any:
+    """Write an array of a result at once, and return it as the result has it; None for None."""
+    if array is None:
+        return None
+    sink = context.sink(array.dtype, rows=len(array))
+    sink.append(array)
+    return sink.close()
+
+
 class MemorySink:
     """A sink that keeps its rows in memory, and copies them once where it knows how many come at most."""
 

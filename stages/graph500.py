@@ -1,4 +1,11 @@
-"""graph500: the Graph500 benchmark's search by its specification 2.0, each step timed by itself."""
+"""graph500: the Graph500 benchmark's search by its specification 2.0, each step timed by itself.
+
+Its `Measurement` has `benchmark`: `name`, `scale`, `edge_factor`, `seed`, `input_edges` (the length of the
+list), `key_seed`, `keys_asked`, `processes`, `generation_milliseconds`, `construction_milliseconds` with the
+function `construction`, and `prepared_within_searches`, how many searches had their preparation in their
+time. Its searches have `setup_milliseconds`, which is part of `milliseconds`, `input_edges` (those of the
+list in the component) and `validate_milliseconds`.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.betweenness.buffers import LANES, MAX_WORDS
+from gravel.kernels.distances.buffers import BATCH, row_words
 from gravel.kernels.layouts.registry import encoded_layouts, layout_of
 from gravel.stages.kernel_names import (
     OF_STAGES,
@@ -22,7 +24,7 @@ from gravel.stages.kernel_names import (
     named,
     tree_of,
 )
-from gravel.stages.measuring import ahead as measuring
+from gravel.stages.measuring.parameters import count_chosen
 
 if TYPE_CHECKING:
     from gravel.stages.stage import Parameters
@@ -49,7 +51,7 @@ def kernels_ahead(stage: str, parameters: Parameters, made_by: MadeBy = ()) -> t
         "compress": _compress,
         "subgraph": _subgraph,
         "traverse": _traverse,
-        "centrality": measuring.kernels_of,
+        "centrality": _centrality,
         "verify": _verify,
     }.get(stage)
     kernels = () if find is None else find(parameters, made_by)
@@ -92,6 +94,40 @@ def _compress(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
 def _subgraph(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     layout = next((each.codec for stage, each in made_by if stage == "compress"), "csr")
     return () if layout == "auto" else (("kernels/subgraph.cu", {**U32, "LAYOUT": layout}),)
+
+
+def _centrality(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
+    if asked.weighted_paths or asked.backend == "cpu":
+        return ()
+    if asked.measure == "pagerank":
+        columns = (
+            "kernels/pagerank/columns.cu",
+            {**U32, "WEIGHT": "u8"},
+        )  # whether there are weights is not known
+        return columns, ("kernels/pagerank/commit.cu", {})
+    if asked.of_paths:
+        words = min(MAX_WORDS, -(-_searched_from(asked.sources) // LANES))
+        arcs = str(int(asked.measure == "edge_betweenness"))
+        rows = "kernels/betweenness/rows.cu", {**U32, "WORDS": str(words), "ARCS": arcs}
+        # Whether searches go far is seen by one.
+        return rows, ("kernels/distances/independent.cu", {"LAYOUT": "csr", **U32, "SHARED": "1"})
+    words = row_words(_searched_from(asked.sources if asked.estimated else asked.vertices))
+    macros = {"LAYOUT": "csr", **U32, "WORDS": str(words)}
+    together: Kernel = ("kernels/distances/bit_parallel.cu", macros)
+    if asked.vertices != "all" or asked.estimated:
+        return (together,)
+    bounds: tuple[Kernel, ...] = (
+        (("kernels/distances/bounds.cu", {}),) if asked.measure == "eccentricity" else ()
+    )
+    # Whether searches go far is seen by one from a vertex of high degree.
+    return (together, *columns_searched("distance"), *bounds)
+
+
+def _searched_from(chosen: Any) -> int:
+    """Count the vertices that are searched from, as far as it matters for how many are searched at once."""
+    if chosen == "all":
+        return BATCH
+    return BATCH if hasattr(chosen, "file") else count_chosen(chosen)
 
 
 def _verify(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:

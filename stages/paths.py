@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ByteSize, Discriminator, Field, Tag
 
 from gravel.stages.artifacts import CompressedGraph, Graph
+from gravel.stages.context import Context, written
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.parameters import AS_WRITTEN, MAX_ID, FileId
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from gravel.kernels.point_to_point import interface
     from gravel.stages.artifacts import Paths
-    from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
 
 COMPILED = 70 << 20
@@ -151,7 +151,7 @@ def paths(
     if found.vertices is not None:
         kept |= {"offsets": found.offsets, "vertex": found.vertices}
     return Paths(
-        **{name: _stored(context, numpy.asarray(array)) for name, array in kept.items()},
+        **{name: written(context, numpy.asarray(array)) for name, array in kept.items()},
         by=by,
         vertex_count=graph.vertex_count,
         direction=direction,
@@ -161,12 +161,6 @@ def paths(
 SPLIT = "paths takes a whole graph, and this one was partitioned"
 NO_WEIGHTS = "the graph has no weights, which paths by weights need"
 NO_WEIGHTS_HINT = "symmetrize with `weights: minimum`, `sum` or `error`, or leave `by` out to count arcs"
-
-
-def _stored(context: Context, array: NDArray[Any]) -> Any:
-    sink = context.sink(array.dtype, rows=len(array))
-    sink.append(array)
-    return sink.close()
 
 
 def _ends(parameters: PathsParameters, graph: SearchedGraph) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -53,8 +53,9 @@ ABSENT = (
 
 @cache
 def all_presets() -> tuple[Preset, ...]:
-    """Return what papers declare as `PRESETS`; nothing where they are not installed."""
-    return tuple(each for presets in declared("papers", "PRESETS", deep=False) for each in presets)
+    """Return what papers declare as `PRESETS`, by name; nothing where they are not installed."""
+    found = (each for presets in declared("papers", "PRESETS", deep=False) for each in presets)
+    return tuple(sorted(found, key=lambda each: each.name))
 
 
 def preset(stage: str, name: str) -> Preset:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Direction = Literal["out", "in", "both"]
 """Of a directed graph, along its arcs, against them, or as if they led both ways."""
 
+OPPOSITE: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
+
 COMPILED = 18 << 20
 """Measured: what Numba takes to compile what builds rows, beside what it takes to be there."""
 

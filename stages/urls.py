@@ -1,4 +1,4 @@
-"""Locations as they are printed and stored: of a URL without password, signature and fragment.
+"""Locations as they are printed and stored, without secrets, and the local copies of what URLs lead to.
 
 The part before `@` (userinfo) and the values of a query are secrets: they are never printed or stored.
 `${env:NAME}` in a URL stands for an environment variable, which is read when the URL is asked for.
@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +134,24 @@ def parts_of(rest: str) -> tuple[str, str, str, str]:
     match = re.fullmatch(r"([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?", rest, re.DOTALL)
     assert match is not None
     return userinfo, match[1], match[2], match[3] or ""
+
+
+Finder = Callable[[str], str | None]
+
+_FINDER: ContextVar[Finder | None] = ContextVar("copies", default=None)
+
+
+@contextmanager
+def copies(find: Finder) -> Iterator[None]:
+    """Read the file that `find` names for a URL within the block; where it names none, the URL itself."""
+    token = _FINDER.set(find)
+    try:
+        yield
+    finally:
+        _FINDER.reset(token)
+
+
+def copy_of(url: str) -> str | None:
+    """Return the path of a URL's copy, if there is one."""
+    find = _FINDER.get()
+    return None if find is None else find(url)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from gravel.stages.artifacts import Centrality, DistributedGraph, Graph, Traversal, Verification
 from gravel.stages.stage import CannotRun, Slot, Stage
 from gravel.stages.traversal.parameters import OF_ALL_VERTICES
-from gravel.stages.verifying.need import estimate
-from gravel.stages.verifying.parameters import VerifyParameters
+from gravel.stages.verifying.need import VerifyParameters, estimate
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
@@ -70,7 +69,7 @@ def _verify_ranks(
 ) -> Verification:
     from gravel.stages.errors import StageError
     from gravel.stages.turning import turned_on_host
-    from gravel.stages.verifying.pagerank import verify_pagerank
+    from gravel.stages.verifying.host import verify_pagerank
 
     if ranks.convergence is None or isinstance(graph, DistributedGraph):
         of = ranks.measure if ranks.convergence is None else "PageRank over ranks"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -48,8 +47,8 @@ def closeness(
         return _estimated(rows, ids, vertices, k, seed, wf_improved, weighted, direction, progress)
     rows = rows.in_direction(direction)
     if not weighted:
-        of: Callable[[Any], Any] = lambda found: of_sums(found, len(rows), wf_improved=wf_improved)  # noqa: E731
-        return by_sources(rows, ids, "closeness", vertices, progress, of)
+        values = partial(of_sums, wf_improved=wf_improved)
+        return by_sources(rows, ids, "closeness", vertices, progress, values=values)
     chosen = chosen_vertices(ids, vertices)
     started = time.perf_counter()
     there, permutation, memory = weighted_rows(rows, "closeness", direction)
@@ -76,14 +75,15 @@ def _estimated(
     from gravel.kernels.distances import weighted as by_weight
     from gravel.kernels.distances.closeness import estimate
     from gravel.kernels.layouts.units import offsets_of
+    from gravel.stages.turning import OPPOSITE
 
-    opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
-    rows = rows.in_direction(opposite.get(direction, direction))
+    against = OPPOSITE.get(direction, direction)
+    rows = rows.in_direction(against)
     chosen = chosen_vertices(ids, vertices)
     started = time.perf_counter()
     options: dict[str, Any] = {"vertices": True, "progress": progress}
     if weighted:
-        there, permutation, memory = weighted_rows(rows, "closeness", opposite.get(direction, direction))
+        there, permutation, memory = weighted_rows(rows, "closeness", against)
         offsets, search = there[0], partial(by_weight.aggregate, *there)
         options["memory"] = memory
     else:
@@ -125,8 +125,8 @@ def betweenness(
 ) -> Measure:
     """Compute betweenness; see `Graph.betweenness`."""
     started = time.perf_counter()
-    asked = (k, seed, normalized, is_weighted(by), direction, progress)
-    _, permutation, values, sample = _sums(rows, "betweenness", *asked, endpoints=endpoints)
+    options = (k, seed, normalized, is_weighted(by), direction, progress)
+    _, permutation, values, sample = _sums(rows, "betweenness", *options, endpoints=endpoints)
     if permutation is not None:
         values = values[permutation]
     return Measure("betweenness", ids, numpy.arange(len(rows)), values, since(started), **sample.of(values))
@@ -146,8 +146,8 @@ def edge_betweenness(
     from gravel.kernels.betweenness.edges import sums_of_edges
 
     started = time.perf_counter()
-    asked = (k, seed, normalized, is_weighted(by), direction, progress)
-    searched, permutation, sums, sample = _sums(rows, "edge_betweenness", *asked, of_arcs=True)
+    options = (k, seed, normalized, is_weighted(by), direction, progress)
+    searched, permutation, sums, sample = _sums(rows, "edge_betweenness", *options, of_arcs=True)
     offsets, columns = map(on_host, searched)
     ends, values = sums_of_edges(offsets, columns, sums, directed=rows.directed, permutation=permutation)
     return EdgeMeasure("edge_betweenness", ids, ends, values, since(started), **sample.of(values))
@@ -183,8 +183,8 @@ def _sums(
     if rows.directed and not weighted:
         back = backward_rows(*forward)[:2]
         memory -= sum(int(each.nbytes) for each in back)
-    asked: dict[str, Any] = {"memory": memory, "progress": progress, "weights": weights, **options}
-    sums = fitting(lambda: betweenness(forward, back, starts, **asked))
+    given: dict[str, Any] = {"memory": memory, "progress": progress, "weights": weights, **options}
+    sums = fitting(lambda: betweenness(forward, back, starts, **given))
     factor = scale(len(rows), normalized=normalized, directed=rows.directed, sampled=share, **options)
     most = len(rows) - (1 if any(options.values()) else 2)
     return forward, permutation, sums * factor, _Sample(factor, most, len(starts), candidates)

@@ -105,7 +105,7 @@ class MeasuredGraph:
 
         rows = self._rows.in_direction(direction)
         with measured("harmonic", progress) as report:
-            return by_sources(rows, self._ids, "harmonic", vertices, report, lambda found: found.reciprocal)
+            return by_sources(rows, self._ids, "harmonic", vertices, report)
 
     @one_at_a_time
     def neighbourhood(
@@ -222,6 +222,7 @@ class MeasuredGraph:
         from gravel.kernels.arrays import on_host
         from gravel.results.measures import Distances
         from gravel.stages.sizes import Need
+        from gravel.stages.turning import OPPOSITE
 
         rows, ids = self._rows, self._ids
         begins, ends = chosen_vertices(ids, sources), chosen_vertices(ids, targets)
@@ -233,8 +234,7 @@ class MeasuredGraph:
         starts, others, into = begins, ends, array
         if len(ends) < len(begins):  # the smaller set is searched from, against the direction
             starts, others, into = ends, begins, array.T
-            opposite: dict[Direction, Direction] = {"out": "in", "in": "out"}
-            direction = opposite.get(direction, direction)
+            direction = OPPOSITE.get(direction, direction)
         if not found_together(rows.in_direction(direction), starts, others, into):
             for place, name in enumerate(ids.listed(starts)):
                 found = self.bfs(name, "distance", direction=direction).distance

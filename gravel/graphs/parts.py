@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     import pyarrow
     from numpy.typing import NDArray
 
+    from gravel.graphs.rows import PlacedRows
     from gravel.results.labels import Labels
+
+FEWER = "Choose fewer vertices, or use a workflow with the stage subgraph"
 
 
 class GraphParts(MeasuredGraph):
@@ -48,9 +51,17 @@ class GraphParts(MeasuredGraph):
         Found on the CPU. Self-loops and duplicate edges do not count. Raises ValueError for a directed graph,
         for a `k` below 0, and for a core without vertices, with the largest k that has some.
         """
-        from gravel.graphs.subgraphs import core
+        from gravel.errors import checked_number
+        from gravel.graphs.stage_calls import called
+        from gravel.kernels import subgraph_buffers as buffers
+        from gravel.kernels.buffers import exact
+        from gravel.memory import refuse
+        from gravel.stages.subgraph import core_vertices
 
-        return self._induced(core(self._rows, k))
+        k, rows = checked_number("k", k, whole=True), self._rows
+        needed = exact(buffers.cores(len(rows))) + 8 * rows.stored.arc_count
+        refuse(f"a core of {len(rows):,} vertices", needed, rows.machine, rows.host_memory, FEWER)
+        return self._induced(called(core_vertices, rows.stored, k))
 
     @one_at_a_time
     def neighbors(self, vertex: Any, direction: Direction = "out") -> pyarrow.Array:
@@ -136,7 +147,35 @@ class GraphParts(MeasuredGraph):
 
     @one_at_a_time
     def _induced(self, chosen: NDArray[Any]) -> Self:
-        """Return the subgraph of vertices that ascend, by their positions."""
-        from gravel.graphs.subgraphs import induced
+        """Return the subgraph of vertices that ascend, placed as those of the graph are.
 
-        return self._with(*induced(self._rows, self._ids, chosen))
+        Raises ValueError where no vertex is chosen, and `NotEnoughMemory`.
+        """
+        from dataclasses import replace
+
+        from gravel.graphs.stage_calls import InMemory, called
+        from gravel.kernels import subgraph_buffers as buffers
+        from gravel.kernels.buffers import exact, vertex_type
+        from gravel.memory import refuse
+        from gravel.stages.subgraph import induced_graph
+
+        rows, stored, machine = self._rows, self._rows.stored, self._rows.machine
+        sizes = len(rows), len(chosen), _arcs_at_most(rows, chosen), vertex_type(len(rows))
+        needed = exact(buffers.on_host(*sizes, weighted=stored.weights is not None))
+        refuse(f"a subgraph of {len(chosen):,} vertices", needed, machine, rows.host_memory, FEWER)
+        if rows.placement not in ("auto", "device"):
+            machine = replace(machine, backend="cpu")
+        graph, _ = called(induced_graph, InMemory(machine), stored, chosen)
+        return self._with(rows.replaced(graph), self._ids.subset(chosen))
+
+
+def _arcs_at_most(rows: PlacedRows, chosen: NDArray[Any]) -> int:
+    """Count the arcs of chosen vertices, or all where rows are encoded."""
+    from gravel.kernels.arrays import on_host
+
+    stored = rows.stored
+    if hasattr(stored, "stream") or 4 * len(chosen) > len(rows):
+        return int(stored.arc_count)
+    at = chosen if rows.permutation is None else rows.permutation[chosen]
+    begins, ends = (on_host(stored.row_offsets[at + more]) for more in (0, 1))
+    return int((ends - begins).sum()) if len(chosen) else 0

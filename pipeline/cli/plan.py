@@ -65,7 +65,7 @@ def forecast(plan: Plan, cache: Cache, **machine: Any) -> Forecast:
     from gravel.pipeline.plan.recipes import RecipeMaker
     from gravel.pipeline.plan.status import plan_status
     from gravel.pipeline.scheduler.machine import RunOptions, decide
-    from gravel.stages.copies import copies
+    from gravel.stages.urls import copies
 
     root = cache.root
     environment = decide(RunOptions(cache_root=root, **machine))

@@ -28,8 +28,7 @@ from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.failures import ReadOnly, storage_errors
 from gravel.pipeline.store.folder import scratch_path
 from gravel.pipeline.workflow.nodes import as_data
-from gravel.stages.copies import copies
-from gravel.stages.urls import hidden
+from gravel.stages.urls import copies, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -29,8 +29,7 @@ from gravel.pipeline.workers.results_in_memory import (
     keep_resident,
     read_only,
 )
-from gravel.stages.copies import copies
-from gravel.stages.urls import is_url
+from gravel.stages.urls import copies, is_url
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.writer import ArtifactWriter

@@ -1,4 +1,11 @@
-"""The work of `counters`: searches that count their bytes, then the same searches under ncu."""
+"""The work of `counters`: searches that count their bytes, then the same searches under ncu.
+
+Of `Counters`, `tool` has `name`, `version`, `options`, the `metrics` that were asked for, those that are
+`unknown` to it, `passes` (the most that a kernel took) and `seconds`; it is empty where counters were not
+read. `totals` has each metric by its name in the tool, over all kernels of all searches: sums are summed,
+rates weighted by what they are rates of; None where the tool has no value. `kernels` has `name`, `launches`
+and `values` of each kernel.
+"""
 
 from __future__ import annotations
 

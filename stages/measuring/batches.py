@@ -20,6 +20,9 @@ Arrays = Mapping[str, "NDArray[Any]"]
 COLUMNS = ("ends", "began", "milliseconds", "workers")
 """Of a checkpoint: what it says of the batches that were done."""
 
+FOUND_BYTES = 64 << 20
+"""Bytes that a searcher brings back at once, if more than one batch; they wait on its worker till then."""
+
 
 class Clock:
     """The time since it was made, without that in which kernels were compiled or loaded."""
@@ -152,7 +155,12 @@ class Batches:
         self.context.progress(self.done, self.total, self.unit)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the batches as an artifact has them."""
+        """Return the batches as an artifact has them.
+
+        `milliseconds` is what a batch took, and `began` when it began, in milliseconds of searching before
+        it, those of earlier runs included. A batch that was `resumed` was searched by an earlier run, which
+        did not end.
+        """
         begins = [0, *(each.end for each in self._all)][:-1]
         return [
             {

@@ -60,7 +60,7 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     partitioned graph does not have, and for weights that it lacks or that are negative.
     """
     from gravel.kernels.sssp.weights import checked
-    from gravel.stages.measuring.buffers import host_bytes, sources_asked
+    from gravel.stages.measuring.need import host_bytes, sources_asked
     from gravel.stages.measuring.rows import sizes_of, where_searched
     from gravel.stages.rows.decoding import unpacked_weights
     from gravel.stages.traversal.graph import permutation_of, read_encoded

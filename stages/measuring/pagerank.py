@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gravel.stages.artifacts import Batches, Centrality, CompressedGraph, Partition
+from gravel.stages.context import Context, written
 from gravel.stages.errors import StageError
 from gravel.stages.measuring.flow import flow_of, is_weighted
 from gravel.stages.measuring.graph import put_together
@@ -13,7 +14,6 @@ from gravel.stages.traversal.parameters import VertexSources
 from gravel.stages.turning import direction_in
 
 if TYPE_CHECKING:
-    from gravel.stages.context import Context
     from gravel.stages.measuring.graph import Stored
     from gravel.stages.measuring.parameters import CentralityParameters
     from gravel.stages.stage import Machine
@@ -59,11 +59,9 @@ def pagerank_of(
         raise StageError(str(error), hint="take `by: arcs`, or change the weights") from None
     context.log(f"converged after {found.iterations} iterations with the residual {found.residual:.3g}")
     values = flow.in_order(found.rank)
-    sink: Any = context.sink(values.dtype, rows=len(values))
-    sink.append(values)
     ranks = Centrality(
         measure=parameters.measure,
-        value=sink.close(),
+        value=written(context, values),
         vertex_count=stored.vertex_count,
         direction=direction,
         convergence={

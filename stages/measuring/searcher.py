@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gravel.stages.measuring.batches import Arrays, Batch, one_by_one
+from gravel.stages.measuring.batches import FOUND_BYTES, Arrays, Batch, one_by_one
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,15 +16,11 @@ if TYPE_CHECKING:
 SUMS = ("reached", "total", "reciprocal", "eccentricity")
 """What is found of each source but for betweenness."""
 
-
 SUMS_OF_VERTICES = ("reached", "total", "largest")
 """What is found of each vertex over sampled sources."""
 
 SAMPLED_TOGETHER = 64
 """Sampled sources by weights whose distances are added up by themselves."""
-
-FOUND_BYTES = 64 << 20
-"""Bytes that a searcher brings back at once, if more than one batch; they wait on its worker till then."""
 
 
 class Searcher(Protocol):
@@ -71,8 +67,7 @@ def _searches_of(graph: MeasuredGraph, hops: int | None, sources: int, memory: i
     from gravel.kernels.distances.weighted import ByWeight
 
     if graph.weights is not None:
-        asked: dict[str, Any] = {"sources": sources, "vertices": vertices, "memory": memory}
-        return ByWeight(*graph.columns, graph.weights, **asked)
+        return ByWeight(*graph.columns, graph.weights, sources=sources, vertices=vertices, memory=memory)
     return many.prepare_rows(
         graph.rows,
         symmetric=graph.symmetric,
@@ -176,4 +171,4 @@ def searcher_of(
         return Shares(graph, parameters, sources, memory)
     if parameters.estimated:
         return DistancesToSample(graph, sources, memory)
-    return Distances(graph, parameters.hops, sources, memory)
+    return Distances(graph, parameters.depth, sources, memory)

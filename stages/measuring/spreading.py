@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gravel.kernels.buffers import exact
 from gravel.kernels.distances.buffers import sums_of_vertices
-from gravel.stages.measuring.searcher import FOUND_BYTES
+from gravel.stages.measuring.batches import FOUND_BYTES
 from gravel.stages.traversal.worker_count import MAX_WORKERS, Spreading, spread_seconds, weighed
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def over_workers(
     """Decide for so many sources; asked for or predicted to pay."""
     if isinstance(parameters.workers, int):
         return Spreading(parameters.workers, parameters.workers, "asked for")
-    if machine.backend != "cuda" or _bounded(parameters, graph):
+    if machine.backend != "cuda" or (parameters.bounded and not graph.directed):
         return Spreading(1, 1, "")
     search = graph.arcs / (BETWEENNESS_ARCS if parameters.of_paths else DISTANCE_ARCS)
     # Sums of betweenness come back for parts of the sources, of which most have 256 and more.
@@ -47,11 +47,6 @@ def over_workers(
         lambda workers: spread_seconds(graph, sources, workers, search, brought),
         MAX_WORKERS,
     )
-
-
-def _bounded(parameters: CentralityParameters, graph: Extent) -> bool:
-    """Say whether bounds are found by one search after another, each by what those before it found."""
-    return parameters.measure == "eccentricity" and parameters.vertices == "all" and not graph.directed
 
 
 def sums_bytes(parameters: CentralityParameters, graph: Extent) -> int:
@@ -75,7 +70,7 @@ def need_of_workers(
     spreading = over_workers(parameters, graph, sources, machine)
     if spreading.most < 2:
         return need
-    if _bounded(parameters, graph):
+    if parameters.bounded and not graph.directed:
         return replace(
             need,
             refusal=f"eccentricities of all vertices come from few searches, one after another, so that "

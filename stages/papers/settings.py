@@ -1,11 +1,11 @@
-"""Settings of a search side by side: those of its paper, and gravel's own."""
+"""Settings of papers without code of their own, and the table of settings: the paper's and gravel's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gravel.stages.presets import applies, is_same, preset, setting_text, value_of
+from gravel.stages.presets import Preset, Setting, applies, is_same, preset, setting_text, value_of
 from gravel.stages.sections.section import Made, Runs, Section, table
 
 
@@ -47,5 +47,33 @@ def whose(name: str, used: Mapping[str, Any]) -> Iterator[tuple[str, str, str, s
         where = f" ({setting.where})" if setting.where else ""
         yield setting.name, f"{stated}{where}", setting_text(there), "the paper's" if mine else "gravel's"
 
+
+_BFS, _COMPONENTS = {"algorithm": ("bfs",)}, {"algorithm": ("components",)}
+_PLAIN, _PACKED = {"strategy": ("adaptive",)}, {"strategy": ("top_down",)}
+
+PRESETS = (
+    Preset(
+        "moschou2024",
+        "traverse",
+        "Moschou, Adaptive BFS & Afforest",
+        (
+            Setting("strategy", ("adaptive", "top_down"), "sections 2.2 and 2.3", _BFS),
+            Setting("strategy", ("afforest_single_pass", "afforest_multi_pass"), "section 2.4", _COMPONENTS),
+            Setting("tuning.decoder", ("one_lane",), "section 2.3: compressed rows", _BFS | _PACKED),
+            Setting("backend", ("cuda",), "section 2.3", _BFS | _PACKED),
+            Setting("tuning.prune", (True, False), "section 2.4", _COMPONENTS),
+            Setting("tuning.giant", ("first",), "section 2.4: that of vertex 0", _COMPONENTS),
+            Setting("placement", ("pinned",), "section 3.1", {"backend": ("cuda",)}, strict=False),
+            Setting("tuning.threshold", when=_BFS | _PLAIN),
+            Setting("tuning.block", when=_BFS),
+        ),
+    ),
+    Preset(
+        "moschou2024",
+        "compress",
+        "Moschou, Adaptive BFS & Afforest",
+        (Setting("codec", ("varint",), "section 2.1"),),
+    ),
+)
 
 SECTIONS = (Section(rank=111, make=preset_sections, needs=("measured",)),)

@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.context import Context, written
 from gravel.stages.partitioning.resident import Recipe, run_ranks
 from gravel.stages.ranks.distributed_rank import (
     ComponentsAnswer,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gravel.stages.artifacts import DistributedGraph, Measurement, Traversal
-    from gravel.stages.context import Context
     from gravel.stages.traversal.parameters import TraverseParameters
 
 CHECKED_AT_ONCE = 8
@@ -311,6 +311,4 @@ def _labels(context: Context, answers: Sequence[ComponentsAnswer]) -> Any:
     from gravel.kernels.partition.components import joined
 
     component = joined([answer.last for answer in answers], 0.0).component
-    sink = context.sink(component.dtype)
-    sink.append(component)
-    return sink.close()
+    return written(context, component)

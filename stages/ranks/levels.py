@@ -1,7 +1,8 @@
-"""Levels of a search as its ranks tell them, for the record of a search."""
+"""Levels of a search as its ranks tell them, for the record of a search; and ranks that share one GPU."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ if TYPE_CHECKING:
     from gravel.kernels.bfs import BFSResult
     from gravel.kernels.partition.cuda import Level
     from gravel.kernels.partition.program import RankLabels
+    from gravel.stages.ranks.placement import RankPlan
 
 
 def levels_by_rank(search: Any) -> dict[str, Any]:
@@ -77,7 +79,7 @@ def levels_by_stripe(labels: Sequence[Any]) -> dict[str, Any]:
     return lists
 
 
-def labels_on_gpu(search: Any, found: BFSResult) -> Sequence[Any]:
+def _labels_on_gpu(search: Any, found: BFSResult) -> Sequence[Any]:
     """Return the labels of each rank of a search on this GPU, as a rank of a rank group does."""
     if not hasattr(search, "masks_read"):
         labels: Sequence[Any] = search.labels
@@ -105,3 +107,30 @@ def _rank_labels(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> 
         records.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, mask_bytes, 0))
     # Labels themselves come with the result.
     return RankLabels(numpy.empty(0, numpy.int32), None, found.milliseconds, 0, tuple(records))
+
+
+class SearchOnGpu:
+    """A search of all ranks on this process's GPU, with labels on the host, as those of a group are."""
+
+    backend = "cuda"
+
+    def __init__(self, search: Any, plan: RankPlan | None = None) -> None:
+        self._search = search
+        if plan is not None:
+            self.placement = plan.placement
+        self.strategy, self.reason = search.strategy, search.reason
+        self.prepare_milliseconds = search.prepare_milliseconds
+        self.labels: Sequence[Any] = ()
+
+    def run(self, source: int) -> BFSResult:
+        """Search from one vertex."""
+        from gravel.kernels.arrays import on_host
+        from gravel.kernels.cuda.wake import wake
+
+        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
+        getattr(self._search, "wake", wake)()
+        found: BFSResult = self._search.run(source)
+        labels = {"distance": on_host(found.distance), "predecessor": on_host(found.predecessor)}
+        found = dataclasses.replace(found, **labels)
+        self.labels = _labels_on_gpu(self._search, found)
+        return found

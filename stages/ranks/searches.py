@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.kernels.buffers import total
 from gravel.stages.errors import StageError
-from gravel.stages.ranks.levels import labels_on_gpu
+from gravel.stages.ranks.levels import SearchOnGpu
 from gravel.stages.ranks.partition import ON_CPU
 from gravel.stages.ranks.placement import RankPlan, plan_encoded, plan_loaded
 from gravel.stages.ranks.rank import RankTask, check_nccl_options, search_as_rank
@@ -256,33 +256,6 @@ def _refused(prepare: Any, *given: Any, hint: str = "", **more: Any) -> Any:
         return prepare(*given, **more)
     except ValueError as error:
         raise StageError(str(error), hint=hint) from None
-
-
-class SearchOnGpu:
-    """A search of all ranks on this process's GPU, with labels on the host, as those of a group are."""
-
-    backend = "cuda"
-
-    def __init__(self, search: Any, plan: RankPlan | None = None) -> None:
-        self._search = search
-        if plan is not None:
-            self.placement = plan.placement
-        self.strategy, self.reason = search.strategy, search.reason
-        self.prepare_milliseconds = search.prepare_milliseconds
-        self.labels: Sequence[Any] = ()
-
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex."""
-        from gravel.kernels.arrays import on_host
-        from gravel.kernels.cuda.wake import wake
-
-        # Labels were copied to the host in between, and an idle GPU lowers its clocks.
-        getattr(self._search, "wake", wake)()
-        found: BFSResult = self._search.run(source)
-        labels = {"distance": on_host(found.distance), "predecessor": on_host(found.predecessor)}
-        found = dataclasses.replace(found, **labels)
-        self.labels = labels_on_gpu(self._search, found)
-        return found
 
 
 class RankGroupSearch:

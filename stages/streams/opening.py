@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from gravel.stages.addresses import address_of
-from gravel.stages.copies import copy_of
 from gravel.stages.errors import StageError
 from gravel.stages.remote import facts_of, open_at
 from gravel.stages.remote.facts import FetchError
-from gravel.stages.urls import CORRECT_LINK, broken_link, shown, without_file_scheme
+from gravel.stages.urls import CORRECT_LINK, broken_link, copy_of, shown, without_file_scheme
 from gravel.stages.urls import is_url as is_url
 
 

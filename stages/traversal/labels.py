@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import backend_of, on_host
+from gravel.stages.context import Context, written
 from gravel.stages.traversal.records import reached, work_record
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
     from gravel.kernels.relabel_cuda import LabelsBack
     from gravel.kernels.sssp import SSSPResult
-    from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
 
@@ -300,8 +300,6 @@ class ComponentLabels(Labels):
         assert found is not None
         component, back = components_back(graph.permutation, found.component)
         component = on_host(component)
-        sink = self._context.sink(component.dtype)
-        sink.append(component)
         ends = graph.arc_count + (0 if graph.extra_ends is None else int(graph.extra_ends.sum()))
         record = {
             "map_back_milliseconds": back,
@@ -312,7 +310,7 @@ class ComponentLabels(Labels):
             "depth": 0,
             "levels": {"vertices": [], "arcs": [], "pulled": []},
         }
-        return {"component": sink.close(), "converged": found.converged}, record
+        return {"component": written(self._context, component), "converged": found.converged}, record
 
     def notes(self) -> list[str]:
         """Say what a strategy that passes over all arcs did."""

@@ -230,14 +230,14 @@ def plan_for(
 
 def placement_asked(parameters: TraverseParameters) -> str:
     """Return the placement to plan for, which a strategy may decide."""
-    asked: str = parameters.placement
+    placement: str = parameters.placement
     taken = placements_of(parameters)
-    if asked != "auto":
-        return asked
+    if placement != "auto":
+        return placement
     if len(taken) == 1:
         return taken[0]
     # What searches rows anywhere, and other algorithms than bfs, take the first placement that fits.
-    return asked if "split" in taken or parameters.algorithm != "bfs" else "device"
+    return placement if "split" in taken or parameters.algorithm != "bfs" else "device"
 
 
 def limits_of(parameters: TraverseParameters, machine: Machine, base: int) -> Limits:
@@ -258,13 +258,13 @@ def plan_rows(parameters: TraverseParameters, sizes: Sizes, limits: Limits, back
     """Choose a placement; raises `gravel.kernels.placement.DoesNotFit`."""
     from gravel.kernels.placement import on_gpu, on_host
 
-    asked = placement_asked(parameters)
+    placement = placement_asked(parameters)
     if backend == "cpu":
-        if asked == "device":
+        if placement == "device":
             limits = replace(limits, host=None)
-        return on_host(sizes, limits, asked)
+        return on_host(sizes, limits, placement)
     names = None if parameters.algorithm == "bfs" else placements_of(parameters)
-    return on_gpu(sizes, limits, asked, among=names)
+    return on_gpu(sizes, limits, placement, among=names)
 
 
 def _sizes_of(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Sizes:

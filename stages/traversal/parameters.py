@@ -264,15 +264,15 @@ def _check_together(parameters: TraverseParameters) -> None:
         _check(parameters, "output", parameters.output)
 
 
-def _check(parameters: TraverseParameters, name: str, asked: str) -> None:
+def _check(parameters: TraverseParameters, name: str, value: str) -> None:
     taken = taken_by(parameters.algorithm, parameters.strategy, f"{name}s")
-    if asked == "auto" or asked in taken:
+    if value == "auto" or value in taken:
         return
     given = parameters.strategy
     who = f"algorithm {parameters.algorithm}" if given == "auto" else f"strategy {given}"
     known = strategies_for(parameters.algorithm)
-    able = [each.name for each in known.values() if asked in getattr(each, f"{name}s")]
+    able = [each.name for each in known.values() if value in getattr(each, f"{name}s")]
     fits = f"{who} takes {name} {either(['auto', *taken] if name == 'placement' else taken)}"
     if able:
-        fits += f", and {name} {asked} is for strategy {either(['auto', *able])}"
-    raise ValueError(f"{who} and {name} {asked} do not go together; {fits}")
+        fits += f", and {name} {value} is for strategy {either(['auto', *able])}"
+    raise ValueError(f"{who} and {name} {value} do not go together; {fits}")

@@ -124,8 +124,8 @@ def _choice(graph: SearchedGraph, parameters: TraverseParameters) -> Choice:
         # Rows that were to be pinned, for host_rows, are streamed where the system pins no memory.
         if strategy not in ("auto", "host_rows", "streamed"):
             raise ValueError(f"strategy {strategy!r} does not search rows of placement streamed")
-        asked = "asked for" if strategy == "streamed" else graph.placed.plan.reason
-        return bfs.Choice("streamed", asked, 0.0)
+        reason = "asked for" if strategy == "streamed" else graph.placed.plan.reason
+        return bfs.Choice("streamed", reason, 0.0)
     if graph.placed is not None and strategy == "auto":
         return bfs.Choice("host_rows", graph.placed.plan.reason, 0.0)
     if graph.rows is not None:
@@ -276,7 +276,7 @@ def check_sources(vertices: Sequence[int], vertex_count: int) -> NDArray[Any]:
 
 def sources_of(parameters: TraverseParameters, graph: SearchedGraph) -> NDArray[Any]:
     """Draw or check the sources, in `symmetrize`'s numbering; raises `StageError` for one that is none."""
-    asked: Any = parameters.sources
-    if hasattr(asked, "random"):
-        return draw_sources(graph.first_offsets, asked.random, asked.seed)
-    return check_sources(asked.vertices if hasattr(asked, "vertices") else asked, graph.vertex_count)
+    sources: Any = parameters.sources
+    if hasattr(sources, "random"):
+        return draw_sources(graph.first_offsets, sources.random, sources.seed)
+    return check_sources(getattr(sources, "vertices", sources), graph.vertex_count)

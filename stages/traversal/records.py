@@ -2,6 +2,13 @@
 
 A measurement carries this itself, so that a report needs neither the order nor the rows, which may be too
 large to be kept.
+
+With statistics, the record of a search also has `expanded` (arcs gathered in all), `redundant_expansion`
+(that over the arcs of the reached vertices), `levels["expanded"]`, and in the first search
+`levels["distinct"]` (the vertices of each level's edge frontier without duplicates). Where the host starts
+kernels for levels there are `launches`, their number, and `launch_threads`, the `least` and `most` threads of
+one and the `sum` of all. Where rows lie in host memory and a GPU searches there is `link_bytes`, what came
+over the link.
 """
 
 from __future__ import annotations

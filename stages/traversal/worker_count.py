@@ -74,13 +74,13 @@ def plan_spreading(
     whole : whether the rows lie whole where a search runs.
 
     """
-    asked = parameters.sources_over
+    choice = parameters.sources_over
     most = min(sources, MAX_WORKERS)
     if most < 2 or parameters.algorithm != "bfs":
         return Spreading(1, 1, "there is nothing to deal out")
-    if asked == "workers":
+    if choice == "workers":
         return Spreading(most, 2, "asked for")
-    if asked == "one":
+    if choice == "one":
         return Spreading(1, 1, "asked for")
     if batched(parameters) or parameters.statistics:
         return Spreading(1, 1, "searches that go together, or are counted, stay together")

@@ -1,10 +1,10 @@
-"""Memory that `verify` takes, and the side on which it runs."""
+"""The parameters of `verify`, the memory that it takes, and the side on which it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from gravel.kernels.buffers import Buffer, Table, exact, table, total, vertex_type
 from gravel.kernels.verify.cuda.memory import (
@@ -19,11 +19,8 @@ from gravel.kernels.verify.cuda.memory import (
     plan_searches,
     plan_strong_components,
 )
-from gravel.stages.stage import Extent, Machine, Need
+from gravel.stages.stage import Extent, Machine, Need, Parameters
 from gravel.stages.turning import turned_extent, with_turning
-
-if TYPE_CHECKING:
-    from gravel.stages.verifying.parameters import VerifyParameters
 
 COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
@@ -33,6 +30,15 @@ RANK_BYTES = 40
 
 SENDING = 2 * MAX_THREADS * STAGE_BYTES
 """Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
+
+
+class VerifyParameters(Parameters):
+    """Parameters that say where to check; every check that the result allows is made."""
+
+    on: Literal["auto", "cuda", "cpu"] = "auto"
+    """`auto` is the GPU if the run has one and the graph fits, else the CPU. `cpu` checks results of a GPU
+    with independent code. `cuda` refuses a run without a GPU. A distributed graph is checked by its ranks,
+    where they are."""
 
 
 @dataclass(frozen=True)

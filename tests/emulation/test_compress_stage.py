@@ -12,11 +12,11 @@ from gravel.kernels.arrays import backend_of
 from gravel.kernels.layouts import decode
 from gravel.stages.artifacts import Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
-from gravel.stages.compressing import writing
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.ranks.partition import read_encoded_ranks
+from gravel.stages.rows import encoding
 from gravel.stages.rows.decoding import decompress
 from gravel.stages.rows.encoded import columns_as_stored, read_rows
 from gravel.stages.rows.ranges import row_ranges
@@ -49,7 +49,7 @@ def in_small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
     def ranges(row_offsets: Any) -> Any:
         return row_ranges(row_offsets, rows=50, arcs=700)
 
-    monkeypatch.setattr(writing, "row_ranges", ranges)
+    monkeypatch.setattr(encoding, "row_ranges", ranges)
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -166,8 +166,8 @@ def test_no_more_is_taken_than_stated(
     codec: str, kind: Any, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_small_ranges(monkeypatch)
-    monkeypatch.setattr(writing, "ARCS_AT_ONCE", 700)
-    monkeypatch.setattr(writing, "ROWS_AT_ONCE", 50)
+    monkeypatch.setattr(encoding, "ARCS_AT_ONCE", 700)
+    monkeypatch.setattr(encoding, "ROWS_AT_ONCE", 50)
     graph = graph_of(rmat(10))
     extent = Extent(kind="Graph", vertices=graph.vertex_count, arcs=graph.arc_count)
     parameters = CompressParameters(codec=codec)

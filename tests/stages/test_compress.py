@@ -17,11 +17,11 @@ from gravel.kernels.generate import generate
 from gravel.kernels.layouts import LAYOUTS, decode, encode
 from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.compress import STAGE, CompressParameters, compress
-from gravel.stages.compressing import writing as module
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ingest import read_edges
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.rows import encoding as module
 from gravel.stages.rows.decoding import decompress
 from gravel.stages.rows.ranges import row_ranges
 from gravel.stages.stage import Extent, Machine
@@ -29,6 +29,7 @@ from tests.kernels.cuda_case import rmat
 from tests.stages.preparing_case import Refusing, packed_on_cpu, placed, same_bytes
 from tests.stages.preparing_case import graph_of as graph_in_memory
 from tests.stages.test_detection import COUNTS
+from tests.stages.traverse_case import as_graph
 from tests.zoo import DATA, needs_data, zoo
 
 CODECS = ("csr", "varint", "blocks", "elias_fano")
@@ -280,14 +281,7 @@ def test_advice_is_part_of_auto_alone():
 def kron(scale):
     ends = generate("rmat", first=0, count=16 << scale, scale=scale, edge_factor=16, seed=1)
     made = build(*ends, 1 << scale)
-    return Graph(
-        row_offsets=made.row_offsets,
-        column_indices=made.column_indices,
-        vertex_count=1 << scale,
-        arc_count=len(made.column_indices),
-        symmetric=True,
-        deduplicated=True,
-    )
+    return as_graph(made.row_offsets, made.column_indices)
 
 
 def test_columns_in_memory_are_their_own_bytes():

@@ -29,6 +29,7 @@ from gravel.stages.sections.rates import geometric_mean, harmonic_mean, rates
 from gravel.stages.sections.studies import coordinates, studies
 from gravel.stages.stage import Extent
 from tests.stages.measured import searched
+from tests.stages.traverse_case import as_graph
 from tests.zoo import zoo
 
 
@@ -317,14 +318,7 @@ def test_rates_and_means():
 
 
 def test_an_empty_graph_and_no_searches_are_reported_too():
-    empty = Graph(
-        row_offsets=numpy.zeros(1, numpy.int64),
-        column_indices=numpy.zeros(0, numpy.uint32),
-        vertex_count=0,
-        arc_count=0,
-        symmetric=True,
-        deduplicated=True,
-    )
+    empty = as_graph(numpy.zeros(1, numpy.int64), numpy.zeros(0, numpy.uint32))
     nothing = Traversal(algorithm="components", component=numpy.zeros(0, numpy.uint32), vertex_count=0)
     sections = make([empty, nothing, measurement(searches=0)])
     assert {section["title"] for section in sections} == {

@@ -6,7 +6,6 @@ import sys
 import numpy
 import pytest
 
-from gravel.stages.artifacts import Graph
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine
@@ -17,6 +16,7 @@ from tests.stages.traverse_case import (
     BACKENDS,
     GRAPHS,
     LAYOUTS,
+    as_graph,
     check_tree,
     plain,
     renumbered,
@@ -196,15 +196,7 @@ def test_a_measurement_says_how_its_graph_was_prepared():
     from gravel.stages.reorder import ReorderParameters, reorder
 
     graph = next(each for each in zoo() if each.name == "skewed_random")
-    offsets, columns = graph.csr()
-    plain = Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=graph.vertex_count,
-        arc_count=len(columns),
-        symmetric=True,
-        deduplicated=True,
-    )
+    plain = as_graph(*graph.csr())
     context = PlainContext()
     ordered = reorder(context, ReorderParameters(method="degree"), input=plain)
     packed = compress(context, CompressParameters(codec="varint"), input=ordered)

@@ -9,7 +9,6 @@ from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.stages import trials
 from gravel.stages.advice import AdviceParameters, OrderAdviceParameters
-from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters, packed_as
 from gravel.stages.context import PlainContext
@@ -17,6 +16,7 @@ from gravel.stages.errors import StageError
 from gravel.stages.reorder import STAGE as REORDER
 from gravel.stages.reorder import ReorderParameters
 from gravel.stages.stage import Extent, Machine
+from tests.stages.traverse_case import as_graph
 
 MANY = 10**9
 
@@ -45,10 +45,7 @@ RECORDS = (
 def graph():
     source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
     row_offsets, columns = build(source, target, 1 << 8)[:2]
-    return Graph(
-        row_offsets=row_offsets, column_indices=columns, vertex_count=1 << 8, arc_count=len(columns),
-        symmetric=True, deduplicated=True,
-    )  # fmt: skip
+    return as_graph(row_offsets, columns)
 
 
 def context():

@@ -13,6 +13,7 @@ from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.verify import STAGE, VerifyParameters, verify
+from tests.stages.traverse_case import as_graph
 from tests.zoo import scipy_components, scipy_distances, zoo
 
 GRID = next(graph for graph in zoo() if graph.name == "grid_13x17")
@@ -21,16 +22,7 @@ AUTO = VerifyParameters()
 
 
 def graph() -> Graph:
-    offsets, columns = GRID.csr()
-    n, m = GRID.vertex_count, len(columns)
-    return Graph(
-        row_offsets=offsets,
-        column_indices=columns,
-        vertex_count=n,
-        arc_count=m,
-        symmetric=True,
-        deduplicated=True,
-    )
+    return as_graph(*GRID.csr())
 
 
 def traversal() -> Traversal:

@@ -1,4 +1,13 @@
-"""probe: parts of a breadth-first search alone, level by level, over the frontiers that a search has."""
+"""probe: parts of a breadth-first search alone, level by level, over the frontiers that a search has.
+
+Of a `Probe`, `parts` names what was run: records of `part` ("gather", "lookup" or "coupled"), `method` and
+`schedule` (None for a look-up). `searches` holds one record per source: `source` (internal index), `depth`,
+and over all levels the sums `vertices`, `arcs`, `distinct` (neighbours of each level without duplicates),
+`fresh` (vertices that the levels find), and by part `milliseconds` and `passed` (arcs that a look-up took for
+fresh, None for a gather). `levels` has the first search level by level: the same names, with a list over
+levels in the place of each number. `counted` has, by gather, what its loads of neighbours took in that
+search: `bytes` in whole sectors of 32, row ranges included, and `slots`, lanes of the warps at work.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""links: times of messages between ranks, by their size and by what carries them."""
+"""links: times of messages between ranks, by their size and by what carries them.
+
+Of `Links`, `curves` has a record for each `transport` ("wire", "peer", "nccl") and `pattern` ("meet", "pair",
+"exchange", "cut", "reduce"; see `gravel.kernels.probes.links`) with its `points`: `bytes` of a message,
+`carried`, the bytes that a rank receives in a turn, `seconds` of a turn on the slowest rank (the median of
+the repetitions), `fastest`, `turns` that were timed together, and `repeats`, their repetitions.
+"""
 
 from __future__ import annotations
 

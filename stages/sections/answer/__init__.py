@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.stages.artifacts import Verification
-from gravel.stages.sections.answer.found import found, leading, reached
+from gravel.stages.sections.answer.found import SEARCHES, found, leading, reached
 from gravel.stages.sections.answer.sentences import MAX_NAMED, asked, beside_runs, sentence, timing
 from gravel.stages.sections.graph500 import graph500_facts
 from gravel.stages.sections.page import Findings
@@ -111,10 +111,6 @@ def _not_run(reasons: Mapping[str, str]) -> str:
 
 
 PASSED, FAILED, UNCHECKED = "passed", "FAILED", "not verified"
-
-
-SEARCHES = ("bfs", "shortest_paths")
-"""Algorithms whose results are those of searches; others label vertices."""
 
 
 def subject_of(measured: Runs) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gravel.stages.artifacts import Centrality, Measurement, Traversal
@@ -10,6 +10,9 @@ from gravel.stages.sections.centralities import largest, measures_text, name_of
 from gravel.stages.sections.components import component_sizes
 from gravel.stages.sections.page import Findings
 from gravel.stages.sections.rates import TITLES, capital, count, percent, span, vertices
+
+SEARCHES = ("bfs", "shortest_paths")
+"""Algorithms whose results are those of searches; others label vertices."""
 
 Piece = str | dict[str, Any]
 """A text, or a vertex and the run that it belongs to."""
@@ -38,8 +41,9 @@ def found(findings: Findings) -> list[Piece]:
     }
     pieces: list[Piece] = []
     for algorithm, group in groups.items():
-        tell = _of_graphs if len(sizes) > 1 else TELLERS.get(algorithm, _components)
-        pieces += ["; " if pieces else "", *tell(group)]
+        one_graph = _searches if algorithm in SEARCHES else _components
+        describe = _of_graphs if len(sizes) > 1 else one_graph
+        pieces += ["; " if pieces else "", *describe(group)]
     if len(sizes) > 1:
         pieces.insert(0, f"{len(sizes):,} graphs with {_range(sorted(sizes.values()))} vertices: ")
     if not pieces and (measures := findings.of("Centrality")):
@@ -51,7 +55,7 @@ def found(findings: Findings) -> list[Piece]:
 
 
 def _of_graphs(several: Sequence[Found]) -> list[Piece]:
-    """Tell the range over several graphs."""
+    """Describe several graphs by the range of what was found."""
     sizes = [
         component_sizes(each)[1] for *_, each in several if each is not None and each.component is not None
     ]
@@ -59,7 +63,7 @@ def _of_graphs(several: Sequence[Found]) -> list[Piece]:
         shares = sorted(100 * int(each.max()) / int(each.sum()) for each in sizes if len(each))
         return [f"{_range(numbers)} components in each, the largest with {span(shares)} % of the vertices"]
     title = TITLES.get(several[0][1].algorithm, several[0][1].algorithm)
-    if several[0][1].algorithm not in TELLERS:
+    if several[0][1].algorithm not in SEARCHES:
         return [f"{title} of each"]
     shares = sorted(
         100 * search["reached"] / max(one.graph["vertices"], 1)
@@ -70,7 +74,7 @@ def _of_graphs(several: Sequence[Found]) -> list[Piece]:
 
 
 def _searches(several: Sequence[Found]) -> list[Piece]:
-    """Tell how many vertices searches of one graph reached, and which is the farthest."""
+    """Describe how many vertices searches of one graph reached, and which is the farthest."""
     size = several[0][1].graph["vertices"]
     by_source = {
         search["source"]: (label, search, labels) for label, one, labels in several for search in one.searches
@@ -90,8 +94,8 @@ def _searches(several: Sequence[Found]) -> list[Piece]:
 def _farthest(by_source: Mapping[int, tuple[str, Mapping[str, Any], Traversal | None]]) -> list[Piece]:
     """Name the vertex with the largest distance: of searches by levels from the source that has it."""
     deepest = max(by_source, key=lambda source: by_source[source][1]["depth"])
-    asked = [deepest] if by_source[deepest][1]["depth"] else list(by_source)
-    ends = [(*end, source) for source in asked if (end := _end(source, by_source[source][2])) is not None]
+    sources = [deepest] if by_source[deepest][1]["depth"] else list(by_source)
+    ends = [(*end, source) for source in sources if (end := _end(source, by_source[source][2])) is not None]
     if not ends:
         depth = by_source[deepest][1]["depth"]
         return [f"; the farthest at distance {depth:,}"] if depth else []
@@ -132,7 +136,7 @@ def distance_text(distance: float) -> str:
 
 
 def _components(several: Sequence[Found]) -> list[Piece]:
-    """Tell how many components one graph has, and the largest by its smallest vertex."""
+    """Describe how many components one graph has, and the largest by its smallest vertex."""
     label, one, labels = next((each for each in several if each[2] is not None), several[0])
     if labels is None or labels.component is None or not len(labels.component):
         return [f"{TITLES.get(one.algorithm, one.algorithm)} of {vertices(one.graph['vertices'])}"]
@@ -144,9 +148,6 @@ def _components(several: Sequence[Found]) -> list[Piece]:
     number = f"{'' if labels.converged else 'at most '}{count(len(sizes), kind)}"
     start = f"{number}; the largest has {most:,} of {vertices(size)} ({percent(most, size)}), "
     return [start, "among them ", {"vertex": int(names[sizes.argmax()]), "run": label}]
-
-
-TELLERS: dict[str, Callable[[Sequence[Found]], list[Piece]]] = {"bfs": _searches, "shortest_paths": _searches}
 
 
 def _leaders(several: Sequence[tuple[str, Centrality]]) -> list[Piece]:

@@ -24,7 +24,7 @@ from gravel.stages.stage import Extent, Machine
 from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.parameters import VertexSources
 from gravel.stages.verify import verify
-from gravel.stages.verifying.parameters import VerifyParameters
+from gravel.stages.verifying.need import VerifyParameters
 from tests.stages.test_centrality import edges
 
 CONTEXT = PlainContext()

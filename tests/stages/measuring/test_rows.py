@@ -17,8 +17,8 @@ from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
-from gravel.stages.measuring.buffers import host_bytes
 from gravel.stages.measuring.graph import read_measured
+from gravel.stages.measuring.need import host_bytes
 from gravel.stages.measuring.parameters import CentralityParameters
 from gravel.stages.measuring.rows import FEWEST, sizes_of
 from gravel.stages.stage import Extent, Machine

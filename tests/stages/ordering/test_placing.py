@@ -18,6 +18,12 @@ from tests.stages.traverse_case import as_graph
 __all__ = ["fake_device"]
 
 
+def skewed(direction="both"):
+    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
+    rows = build(source, target, 1 << 8, direction=direction)[:2]
+    return as_graph(*rows, symmetric=direction == "both")
+
+
 @pytest.mark.parametrize(
     ("method", "device_memory", "calls"),
     [
@@ -42,8 +48,7 @@ __all__ = ["fake_device"]
 def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method, device_memory, calls):
     monkeypatch.setattr(rows, "ARCS_AT_ONCE", 1000)
     monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
-    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
-    graph = as_graph(*build(source, target, 1 << 8)[:2])
+    graph = skewed()
     here = run(graph, method)
     there = run(graph, method, machine=Machine("cuda", 2, 1 << 30, device_memory))
     assert numpy.array_equal(here.column_indices, there.column_indices)
@@ -57,8 +62,7 @@ def test_the_cuda_path_gives_the_same_ordering(fake_device, monkeypatch, method,
     ("cap", "calls"), [(30_000, ["pin", "rcm"]), (1 << 10, []), (1 << 40, ["rcm", "apply", "pin"])]
 )
 def test_device_memory_caps_what_an_order_takes(fake_device, cap, calls):
-    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
-    graph = as_graph(*build(source, target, 1 << 8)[:2])
+    graph = skewed()
     context = PlainContext(Machine("cuda", 2, 1 << 30, 1 << 30))
     found = STAGE.run(context, ReorderParameters(method="rcm", device_memory=cap), input=graph)
     assert numpy.array_equal(found.permutation, run(graph, "rcm").permutation)
@@ -67,8 +71,7 @@ def test_device_memory_caps_what_an_order_takes(fake_device, cap, calls):
 
 @pytest.mark.parametrize("device_memory", [1 << 30, 1 << 15])
 def test_the_cuda_path_of_a_directed_graph(fake_device, device_memory):
-    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
-    graph = as_graph(*build(source, target, 1 << 8, direction="as_given")[:2], symmetric=False)
+    graph = skewed("as_given")
     here = run(graph, "rcm")
     there = run(graph, "rcm", machine=Machine("cuda", 2, 1 << 30, device_memory))
     assert numpy.array_equal(here.permutation, there.permutation)
@@ -76,34 +79,34 @@ def test_the_cuda_path_of_a_directed_graph(fake_device, device_memory):
     assert fake_device == (["rcm", "apply", "pin"] if device_memory == 1 << 30 else ["pin", "rcm"])
 
 
-def test_pinned_memory_that_is_refused_is_told(fake_device, monkeypatch):
-    def refuse(array):
+REFUSED = "on the host: pinned memory was refused (out of locked pages)"
+
+
+@pytest.mark.parametrize(
+    ("method", "device_memory", "refusing", "calls", "message"),
+    [
+        ("rcm", 30_000, "placement.pinned.pin", [], "out of locked pages"),
+        ("degree", 20_000, "placement.pinned.pin", ["degree"], f"the new rows are made {REFUSED}"),
+        ("community", 30_000, "order.community_cuda.community", None, f"community is found {REFUSED}"),
+    ],
+)
+def test_pinned_memory_that_is_refused_is_told(
+    fake_device, monkeypatch, method, device_memory, refusing, calls, message
+):
+    def refuse(*arrays, **options):
         raise PinnedRefused("out of locked pages")
 
-    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
-    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
-    graph = as_graph(*build(source, target, 1 << 8)[:2])
-    context = PlainContext(Machine("cuda", 2, 1 << 30, 30_000))
-    found = STAGE.run(context, ReorderParameters(method="rcm"), input=graph)
-    assert numpy.array_equal(found.permutation, run(graph, "rcm").permutation)
-    assert fake_device == []
-    assert any("out of locked pages" in message for message in context.messages)
-
-
-def test_new_rows_are_made_on_the_host_where_pinned_memory_is_refused(fake_device, monkeypatch):
-    def refuse(array):
-        raise PinnedRefused("out of locked pages")
-
-    monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
-    monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
-    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
-    graph = as_graph(*build(source, target, 1 << 8)[:2])
-    context = PlainContext(Machine("cuda", 2, 1 << 30, 20_000))
-    found = STAGE.run(context, ReorderParameters(method="degree"), input=graph)
-    assert numpy.array_equal(found.column_indices, run(graph, "degree").column_indices)
-    assert fake_device == ["degree"]
-    said = "the new rows are made on the host: pinned memory was refused (out of locked pages)"
-    assert said in context.messages
+    if method != "rcm":
+        monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
+    monkeypatch.setattr(f"gravel.kernels.{refusing}", refuse)
+    graph = skewed()
+    context = PlainContext(Machine("cuda", 2, 1 << 30, device_memory))
+    found = STAGE.run(context, ReorderParameters(method=method), input=graph)
+    here = run(graph, method)
+    assert numpy.array_equal(found.permutation, here.permutation)
+    assert numpy.array_equal(found.column_indices, here.column_indices)
+    assert calls in (None, fake_device)
+    assert any(message in each if method == "rcm" else message == each for each in context.messages)
 
 
 def test_a_row_that_does_not_fit_the_device_is_made_on_the_host(fake_device, monkeypatch):
@@ -115,22 +118,6 @@ def test_a_row_that_does_not_fit_the_device_is_made_on_the_host(fake_device, mon
         run(graph, "random", machine=machine).column_indices, run(graph, "random").column_indices
     )
     assert fake_device == []
-
-
-def test_pinned_memory_that_is_refused_on_the_way_is_told(fake_device, monkeypatch):
-    def refuse(*arrays, room):
-        raise PinnedRefused("no more locked pages")
-
-    monkeypatch.setattr(placing, "LEAST_ROOM", 1000)
-    monkeypatch.setattr("gravel.kernels.order.community_cuda.community", refuse)
-    source, target = generate("rmat", scale=8, edge_factor=16, seed=1)
-    graph = as_graph(*build(source, target, 1 << 8)[:2])
-    context = PlainContext(Machine("cuda", 2, 1 << 30, 30_000))
-    found = STAGE.run(context, ReorderParameters(method="community"), input=graph)
-    assert numpy.array_equal(found.permutation, run(graph, "community").permutation)
-    assert (
-        "community is found on the host: pinned memory was refused (no more locked pages)" in context.messages
-    )
 
 
 def test_estimate_of_orders_on_the_device():

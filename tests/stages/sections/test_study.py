@@ -20,6 +20,7 @@ from gravel.stages.sections.studies import short_labels
 from gravel.stages.sections.verification import verification_sections
 from tests.pipeline.report.sample import along, scaling, study
 from tests.stages.measured import searched
+from tests.stages.traverse_case import as_graph
 
 
 def made(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -119,14 +120,7 @@ def matrix(source: Any, target: Any, n: int) -> Graph:
     order = numpy.lexsort((target, source))
     offsets = numpy.zeros(n + 1, numpy.int64)
     numpy.cumsum(numpy.bincount(source, minlength=n), out=offsets[1:])
-    return Graph(
-        row_offsets=offsets,
-        column_indices=target[order].astype(numpy.uint32),
-        vertex_count=n,
-        arc_count=len(target),
-        symmetric=False,
-        deduplicated=True,
-    )
+    return as_graph(offsets, target[order].astype(numpy.uint32), symmetric=False)
 
 
 def test_sparsity_tells_an_order_near_the_diagonal_from_a_random_one():

@@ -186,18 +186,6 @@ def test_less_than_the_graph_is_in_memory_while_it_is_streamed(tmp_path):
         assert numpy.array_equal(traversal.distance[row], expected)
 
 
-def test_streamed_rows_with_loops_and_duplicates_count_their_edges(tmp_path):
-    offsets, columns = GRAPHS["duplicates_and_loops"].csr(raw=True)
-    graph = Graph(
-        row_offsets=offsets, column_indices=columns, vertex_count=6, arc_count=len(columns),
-        symmetric=True, deduplicated=False, loop_count=4,
-    )  # fmt: skip
-    options = {"sources": {"vertices": [2]}}
-    _, usual, _ = run(graph, **options)
-    _, measurement, _ = run(stored(tmp_path, graph), placement="streamed", **options)
-    assert measurement.searches[0]["edges"] == usual.searches[0]["edges"]
-
-
 def test_statistics_of_a_streamed_search_say_what_they_lack():
     graph = renumbered(plain(GRAPHS["skewed_random"]))
     _, measurement, _ = run(graph, placement="streamed", statistics=True)

@@ -10,12 +10,12 @@ import pytest
 from gravel.kernels.generate import generate
 from gravel.kernels.ids.distinct import distinct
 from gravel.pipeline.store.cache import Cache
-from gravel.stages.artifacts import Graph
 from gravel.stages.compress import STAGE as COMPRESS
 from gravel.stages.compress import CompressParameters
 from gravel.stages.context import PlainContext
 from gravel.stages.stage import Machine
 from tests.parameters import slow_among
+from tests.stages.traverse_case import as_graph
 
 CHILD = """
 import json, sys
@@ -49,14 +49,7 @@ def rmat_of(scale):
     keys = distinct(numpy.concatenate([keys[source != target], back[source != target]]))
     offsets = numpy.zeros(n + 1, numpy.int64)
     offsets[1:] = numpy.cumsum(numpy.bincount((keys >> numpy.uint64(scale)).astype(numpy.int64), minlength=n))
-    return Graph(
-        row_offsets=offsets,
-        column_indices=(keys & numpy.uint64(n - 1)).astype(numpy.uint32),
-        vertex_count=n,
-        arc_count=len(keys),
-        symmetric=True,
-        deduplicated=True,
-    )
+    return as_graph(offsets, (keys & numpy.uint64(n - 1)).astype(numpy.uint32))
 
 
 class Stored:

@@ -104,15 +104,17 @@ def test_no_more_of_a_stream_is_in_memory_than_buffers_hold(tmp_path, codec):
     assert len(counted) <= (codec != "csr")
 
 
-def test_streamed_encoded_rows_with_loops_and_duplicates_count_their_edges(tmp_path):
+@pytest.mark.parametrize("codec", [None, "blocks"])
+def test_streamed_rows_with_loops_and_duplicates_count_their_edges(tmp_path, codec):
     offsets, columns = GRAPHS["duplicates_and_loops"].csr(raw=True)
     graph = Graph(
         row_offsets=offsets, column_indices=columns, vertex_count=6, arc_count=len(columns),
         symmetric=True, deduplicated=False, loop_count=4,
     )  # fmt: skip
+    given = graph if codec is None else packed(graph, codec)
     options = {"sources": {"vertices": [2]}}
     _, usual, _ = run(graph, **options)
-    _, measurement, _ = run(stored(tmp_path, packed(graph, "blocks")), placement="streamed", **options)
+    _, measurement, _ = run(stored(tmp_path, given), placement="streamed", **options)
     assert measurement.searches[0]["edges"] == usual.searches[0]["edges"]
 
 

@@ -9,10 +9,11 @@ import numpy
 import pytest
 
 from gravel.stages.artifact import Artifact
-from gravel.stages.artifacts import Counters, Graph, Measurement, Traversal, Verification
+from gravel.stages.artifacts import Counters, Measurement, Traversal, Verification
 from gravel.stages.context import PlainContext
 from gravel.stages.report import ReportParameters, report
 from tests.stages.measured import searched
+from tests.stages.traverse_case import as_graph
 
 PASSED = {"check": "tree", "passed": True, "searches": 2, "detail": "predecessors form a tree"}
 
@@ -117,14 +118,7 @@ def test_searches_without_edges_have_no_rate(one: Measurement, told: str):
 
 
 def test_nothing_measured_is_said_with_the_reason():
-    graph = Graph(
-        row_offsets=numpy.zeros(2, numpy.int64),
-        column_indices=numpy.zeros(0, numpy.uint32),
-        vertex_count=1,
-        arc_count=0,
-        symmetric=True,
-        deduplicated=True,
-    )
+    graph = as_graph(numpy.zeros(2, numpy.int64), numpy.zeros(0, numpy.uint32))
     title, facts, verdict = answer({"graph": graph}, not_run={"bfs": "needs a GPU", "other": "needs a GPU"})
     assert title == "Nothing was measured, of a graph of 1 vertex without edges."
     assert verdict == ""

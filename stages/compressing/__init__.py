@@ -1,1 +1,0 @@
-"""Parts of the stage compress: decoding what it wrote."""
