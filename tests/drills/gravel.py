@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,10 +111,11 @@ class Gravel:
 
 
 def command(folder: Path, *words: str, expect: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder, on the cache that is called `cache` there; fails if it shows a traceback."""
+    """Run a command here, on the cache that is called `cache` in a folder; fails if it shows a traceback."""
     if words[0] == "run":
         words = (*words, "--cluster", "inline")
-    done = forked.run([*PROGRAM[1:], *words, "--cache", "cache"], cwd=folder, env=environment())
+    with chdir(folder):
+        done = call_inside([*PROGRAM, *words, "--cache", "cache"])
     said = done.stdout + done.stderr
     assert "raceback" not in said, said
     assert expect in (None, done.returncode), said
