@@ -166,6 +166,24 @@ def test_a_stage_is_stopped_at_its_time_limit_and_the_rest_goes_on(
     cluster.connected(2)
 
 
+def test_a_run_that_fails_fast_restarts_the_worker_that_still_works(
+    cluster: DaskProcesses, tmp_path: Path
+) -> None:
+    from distributed import Client
+
+    plan = plan_of(
+        stage_run("a", MAKE, value=1),
+        stage_run("slow", ADD, "a", value=2, sleep=60.0),
+        stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
+    )
+    with Client(cluster.address, set_as_default=False) as client:
+        before = client.run(os.getpid)
+        assert states(run(plan, tmp_path / "cache", cluster.address, fail_fast=True))["slow"] == "skipped"
+        after = client.run(os.getpid)
+    assert len(after) == 2  # they are not ours to end
+    assert len(set(before.values()) & set(after.values())) == 1
+
+
 def limited(marks: Path, limit: float) -> Plan:
     slow = stage_run("slow", ADD, "a", value=2, sleep=60.0, marks=str(marks))
     return plan_of(
