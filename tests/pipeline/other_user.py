@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import chdir, suppress
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -81,8 +81,8 @@ def gravel(
     if not user:
         before = os.umask(umask)
         try:
-            with patch.dict(os.environ, variables, clear=True), chdir(cwd):
-                return call_inside([*PROGRAM, *words])
+            with patch.dict(os.environ, clear=True):
+                return call_inside([*PROGRAM, *words], cwd, **variables)
         finally:
             os.umask(before)
     return subprocess.run(

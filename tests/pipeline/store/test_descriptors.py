@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,7 @@ def gravel(cwd: Path, *words: str, is_large: bool = False) -> subprocess.Complet
         variables = {"PYTHONPATH": str(Path(__file__).parents[3]), "XDG_CONFIG_HOME": str(cwd)}
         done = forked.run(["-c", limit + PROGRAM[-1], *words], cwd=cwd, env=environment() | variables)
     else:
-        with chdir(cwd):
-            done = call_inside([*PROGRAM, *words])
+        done = call_inside([*PROGRAM, *words], cwd)
     assert "raceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     return done
 

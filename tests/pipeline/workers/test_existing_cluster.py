@@ -26,7 +26,7 @@ from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.workers.existing_cluster import connect, refuse_other_versions
 from gravel.pipeline.workers.settings import Tls, security, tls_of
-from tests import forked
+from tests.drills.gravel import PROGRAM, call_inside
 from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, count, plan_of, stage_run
@@ -141,11 +141,7 @@ def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None
 )
 def test_options_that_do_not_go_together_are_said(tmp_path: Path, options: list[str], message: str) -> None:
     words = ["run", str(CHECKOUT / "workflows" / "quickstart.yaml"), "--set", "scale=5", "--backend", "cpu"]
-    result = forked.run(
-        ["-c", "from gravel.pipeline.cli import main; main()", *words, *options],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "GRAVEL_CACHE": str(tmp_path / "cache")},
-    )
+    result = call_inside([*PROGRAM, *words, *options], tmp_path, GRAVEL_CACHE=str(tmp_path / "cache"))
     assert (result.returncode, message in result.stderr) == (2, True), result.stderr
 
 
