@@ -90,7 +90,7 @@ USUAL = {
 """What parameters of these names are, unless a workflow says otherwise."""
 
 LONGEST_DEFAULT = 45
-MOST_VALUES = 7
+MAX_VALUES = 7
 
 _COMMENT = re.compile(r"^  (\w+):[^#\n]*#[ ]*(.*)$", re.MULTILINE)
 _GIVEN_AXIS = re.compile(r'^  (\w+): "\$\{(\w+)\}"$', re.MULTILINE)
@@ -372,8 +372,8 @@ def _axis(name: str, values: Any, given: dict[str, str]) -> str:
     if name in given:
         return f"`{name}` (`{given[name]}`)"
     texts = [*map(to_text, values)]
-    more = ", ..." if len(texts) > MOST_VALUES else ""
-    return f"`{name}` ({', '.join(texts[:MOST_VALUES])}{more})"
+    more = ", ..." if len(texts) > MAX_VALUES else ""
+    return f"`{name}` ({', '.join(texts[:MAX_VALUES])}{more})"
 
 
 def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gravel.displays import RunLine, display_for
 from gravel.pipeline.core.errors import RequestError
 from gravel.pipeline.core.files import private_files
 from gravel.pipeline.plan.builder import build_plan
@@ -15,7 +16,6 @@ from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.location import find_cache
 from gravel.pipeline.workflow.loader import load_workflow
-from gravel.progress import RunLine, display_for
 from gravel.results.run import Run, RunFailed, as_yaml
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ class CompileTime:
         self._seconds = 0.0
         self._left_out = threading.local()
         self._kernels: list[str] = []
-        self._is_told = False
+        self._is_announced = False
         self._listeners: list[Callable[[str | None], None]] = []
 
     def leave_out_this_thread(self) -> None:
@@ -40,7 +40,7 @@ class CompileTime:
             return
         with self._lock:
             self._kernels.append(kernel)
-            self._is_told = True
+            self._is_announced = True
             listeners = tuple(self._listeners)
         for listener in listeners:
             listener(kernel)
@@ -80,8 +80,8 @@ class CompileTime:
                 listeners: tuple[Callable[[str | None], None], ...] = ()
                 if not self._under_way:
                     self._seconds += time.perf_counter() - self._began
-                    listeners = tuple(self._listeners) if self._is_told else ()
-                    self._is_told = False
+                    listeners = tuple(self._listeners) if self._is_announced else ()
+                    self._is_announced = False
             for listener in listeners:
                 listener(None)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy
 
 SOURCE = "kernels/relabel.cu"
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 
 
 def back_table(vertices: int, tree: str, *, distance: bool, predecessor: bool, item: int = 0) -> Table:
@@ -46,7 +46,7 @@ class LabelsBack:
         names = {"int32": "i32", "int64": "i64"}
         module = load(SOURCE, VERTEX=vertex_macro(self._permutation.dtype), TREE=names[self._tree.name])
         self._kernel = module.get_function("labels_back")
-        self._launch = (blocks_for(vertices, block, most=MOST_BLOCKS),), (block,)
+        self._launch = (blocks_for(vertices, block, most=MAX_BLOCKS),), (block,)
         self._vertices = numpy.uint64(vertices)
         _, inverse, *self._labels = back_table(
             vertices,

@@ -54,7 +54,7 @@ def _estimate(
         graph = inputs["input"][0]
         host += need.host_bytes + graph.bytes + CHILD_HOST
         return Need(host, need.device_bytes + CHILD_DEVICE, outputs, refusal=need.refusal)
-    return replace(need, host_bytes=host, outputs=outputs, gang=0, gang_least=0, each_host_bytes=0)
+    return replace(need, host_bytes=host, outputs=outputs, workers=0, least_workers=0, each_host_bytes=0)
 
 
 def _cannot_run(parameters: CountersParameters, backend: str) -> CannotRun | None:

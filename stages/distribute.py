@@ -177,7 +177,7 @@ def _estimate(
         host_bytes=COMPILED + (0 if on_device else host_bytes(n, m, p)),
         device_bytes=device_bytes(n, m, p) if on_device else 0,
         outputs=(graph, Extent(kind="VertexIds", vertices=n)),
-        gang=p if p > 1 else 0,
+        workers=p if p > 1 else 0,
         each_host_bytes=COMPILED if p > 1 else 0,
     )
 

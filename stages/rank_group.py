@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from gravel.kernels.exchange import Gang
+from gravel.kernels.exchange import RankGroup
 
 Result = TypeVar("Result")
 
 
-RankContext = Gang
+RankContext = RankGroup
 """One rank's view of its rank group; what waits for a rank that is gone raises `RankGroupBroken`."""
 
 

@@ -64,8 +64,8 @@ class Need:
     host_bytes: int
     device_bytes: int
     outputs: tuple[Extent, ...]
-    gang: int = 0  # workers that it would use at the same time; it does without where there are fewer
-    gang_least: int = 0  # of them are of use, too; 0: all or none
+    workers: int = 0  # workers that it would use at the same time; it does without where there are fewer
+    least_workers: int = 0  # of them are of use, too; 0: all or none
     each_host_bytes: int = 0  # that each of them takes but the first
     refusal: str = ""
     note: str = ""

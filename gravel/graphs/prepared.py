@@ -142,7 +142,7 @@ def prepare(
 
 def searched_with(rows: PlacedRows, **asked: Any) -> tuple[SearchedGraph, TraverseParameters]:
     """Return rows ready for an algorithm, and its checked parameters."""
-    from gravel.kernels.bfs.buffers import MOST_SEARCHES
+    from gravel.kernels.bfs.buffers import MAX_SEARCHES
     from gravel.stages.traversal.parameters import TraverseParameters, VertexSources
 
     placement = "auto" if rows.placement == "host" else rows.placement
@@ -151,7 +151,7 @@ def searched_with(rows: PlacedRows, **asked: Any) -> tuple[SearchedGraph, Traver
         placement = "device"
     if asked.get("algorithm") != "components":
         # As many as may come at once, for which a batch makes room.
-        several = MOST_SEARCHES if asked["strategy"] == "multi_source" else 1
+        several = MAX_SEARCHES if asked["strategy"] == "multi_source" else 1
         asked["sources"] = VertexSources(vertices=(0,) * several)
     try:
         parameters = TraverseParameters(placement=placement, **asked)

@@ -69,9 +69,9 @@ def advise_order(
     cheapest = min(_original(graph, row_offsets, columns, work, layouts), key=lambda each: each.seconds)
     taken = work.searches * cheapest.search_seconds
     if taken <= order_seconds(graph, orders):
-        told = f"{_searches(work)} take about {_time(taken)}"
+        text = f"{_searches(work)} take about {_time(taken)}"
         return Advice(
-            work, ORIGINAL, f"{told} as it is, less than any order costs; {seen}", (_record(cheapest),)
+            work, ORIGINAL, f"{text} as it is, less than any order costs; {seen}", (_record(cheapest),)
         )
     # One more search of the graph pays where what its rows are read for decides.
     misses = work.algorithm == "bfs" and cheapest.placement == "split" and graph.levels <= SHALLOW
@@ -87,7 +87,7 @@ def advise_order(
     best = _least(found, ORIGINAL, "order")
     before = min((each for each in found if each.order == ORIGINAL), key=_seconds, default=None)
     return Advice(
-        work, best.order, f"{_because(best, before, work)}; {pilot.told()}; {seen}", _records(found)
+        work, best.order, f"{_because(best, before, work)}; {pilot.summary()}; {seen}", _records(found)
     )
 
 
@@ -160,20 +160,20 @@ def _least(found: Sequence[Estimate], kept: str, field: str) -> Estimate:
 
 def _because(best: Estimate, before: Estimate | None, work: Workload) -> str:
     where = {"device": "in device memory", "pinned": "in host memory", "split": "split over device and host"}
-    told = (
+    text = (
         f"{best.layout} at {best.bits:.1f} bits per arc {where[best.placement]}: "
         f"a search takes about {_time(best.search_seconds)}"
     )
     if before is None:
-        told += ", and nothing fits without it"
+        text += ", and nothing fits without it"
     elif before is best:
-        told += f", and nothing else saves {MARGIN:.0%}"
+        text += f", and nothing else saves {MARGIN:.0%}"
     else:
         of = f"{before.layout} in the {before.order} order" if before.order != best.order else before.layout
-        told += f", with {of} {_time(before.search_seconds)}"
+        text += f", with {of} {_time(before.search_seconds)}"
     if best.prepare_seconds:
-        told += f"; {_time(best.prepare_seconds)} of preparation are spread over {_searches(work)}"
-    return told
+        text += f"; {_time(best.prepare_seconds)} of preparation are spread over {_searches(work)}"
+    return text
 
 
 def _searches(work: Workload) -> str:

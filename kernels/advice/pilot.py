@@ -64,7 +64,7 @@ class Pilot:
     sampled_arcs: int
     arcs: int
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Say how much of the graph this rests on."""
         if self.sampled_arcs == self.arcs:
             return f"each order was tried on all {self.arcs:,} arcs"

@@ -13,10 +13,10 @@ from gravel.kernels.bfs.shape import Growth
 from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 
-MOST_ARCS = 1 << 22
+MAX_ARCS = 1 << 22
 """Arcs after which the search that tells a graph's depth stops."""
 
-MOST_LEVELS = 1 << 14
+MAX_LEVELS = 1 << 14
 
 ALPHA = 15
 """Go bottom-up once the frontier's arcs times this exceed the unvisited ones (Beamer et al., SC 2012)."""
@@ -37,12 +37,12 @@ class Looked(NamedTuple):
     levels: int
 
 
-def grow(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, most_arcs: int = MOST_ARCS) -> Growth:
+def grow(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, most_arcs: int = MAX_ARCS) -> Growth:
     """Search from the vertex of most arcs until `most_arcs` arcs were read or nothing is left."""
     n = len(row_offsets) - 1
     if n == 0 or int(row_offsets[-1]) == 0:
         return Growth((), (), complete=True)
-    levels = numpy.zeros((2, MOST_LEVELS), numpy.int64)
+    levels = numpy.zeros((2, MAX_LEVELS), numpy.int64)
     lengths = numpy.diff(row_offsets)
     start = int(lengths.argmax())
     queue, seen = make(growth(n, min(n, most_arcs + int(lengths[start]) + 1)), numpy).values()

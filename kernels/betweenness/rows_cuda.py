@@ -91,11 +91,11 @@ class InRows:
             found.fill(0)
             found[words:].fill(NO_SOURCE)
             self._level_forward(live, now, following, found, depth)
-            told = found.get()
-            if int(told[words]) != NO_SOURCE:
-                raise TooManyPaths(int(sources[int(told[words])]))
+            flags = found.get()
+            if int(flags[words]) != NO_SOURCE:
+                raise TooManyPaths(int(sources[int(flags[words])]))
             (now, following), (live, found) = (following, now), (found, live)
-            if not told[:words].any():
+            if not flags[:words].any():
                 break
         # Here `now` has no bits: nothing is below the last level.
         for level in range(depth - 1, -1, -1):

@@ -14,7 +14,7 @@
 // What differs between rows that are columns and rows that are encoded is in sources/batch_columns.cuh and
 // sources/batch_encoded.cuh:
 //
-//   MOST_BLOCK, FEWEST_BLOCKS   threads of a block, and blocks of so many that run on a multiprocessor at once
+//   MAX_BLOCK, FEWEST_BLOCKS   threads of a block, and blocks of so many that run on a multiprocessor at once
 //   entry_of(v, begin, left, piece)   the entry of at most `piece` of the `left` places of a row from `begin` on; a
 //                               place is an arc of the row, or a unit
 //   put_entries(b, counts, v, bits)   counts each lane's row, and cuts it into entries, if it has bits

@@ -12,14 +12,14 @@
 #include "kernels/bfs/hops.cuh"
 
 constexpr u64 COUNT_FIELD = (1ull << 24) - 1;  // of a slot; as a count it says that a queue overflowed
-constexpr u32 MOST_HOPS = 64;                  // between meetings, below the slot's 8 bits
-constexpr u32 MOST_WARPS = 32;
+constexpr u32 MAX_HOPS = 64;                  // between meetings, below the slot's 8 bits
+constexpr u32 MAX_WARPS = 32;
 
 enum Outcome : u32 { GO_ON, DEAL, WIDEN, FINISHED };
 enum Notice : u32 { NUMBER, OUTCOME, DEPTH, TOTAL, PARTS, EPOCH, NOTICE_WORDS };
 
 struct BlockGroup {
-    u32 held[MOST_WARPS];  // entries of each warp; more than fit if some were lost
+    u32 held[MAX_WARPS];  // entries of each warp; more than fit if some were lost
     u32 hops;              // that the warps with entries, or the first to lose some, have gone
     u32 stride;            // hops to the next meeting
     u32 outcome, depth, total, parts, epoch, before;
@@ -121,7 +121,7 @@ __device__ __forceinline__ u32 work(const Graph& g, BlockGroup& group, const Mee
                                     u32 count, u32 depth, bool alone, bool dealt) {
     // A lone warp may stop when it likes; others stay together.
     alone = alone && count == mine;
-    u32 done = 0, most = alone ? MOST_HOPS : group.stride;
+    u32 done = 0, most = alone ? MAX_HOPS : group.stride;
     Entries here = place_of(g, arena, side, warp_id()), there = place_of(g, arena, side ^ 1, warp_id());
     while (done < most && mine && mine <= g.capacity && !(alone && done && mine > 2 * m.share)) {
         ++done;

@@ -17,7 +17,7 @@ CHUNK = 128
 """Arcs of a queue entry, as in sources/columns.cuh and multi_source.cu; about as many bytes of encoded
 rows."""
 
-IN_PLANE, MOST_PLANES = 8, 2
+IN_PLANE, MAX_PLANES = 8, 2
 """Neighbours of a vertex in a plane, as in pull.cuh, and planes that are made unasked: best on a uniform
 graph with 64 neighbours each, on an H200."""
 
@@ -25,8 +25,8 @@ LOGGED_LEVELS = 1 << 16
 """Levels that a log has room for at first; a search with more is repeated with a longer one."""
 
 LEVEL_LOOP_CONTROL = 4 * 48  # four copies of search.cuh's
-TRACE, TRACED_WORDS, MOST_TRACED = 256, 4, 64  # of the log, as in search.cuh
-MOST_IN_TEAM = 128  # as in team.cuh
+TRACE, TRACED_WORDS, MAX_TRACED = 256, 4, 64  # of the log, as in search.cuh
+MAX_IN_TEAM = 128  # as in team.cuh
 PERSISTENT_CONTROL = 4 * 48  # four copies, as in wide.cuh
 NOTICE_WORDS = 6  # as in block_group.cuh
 LONG_ROW, HUGE_ROW = 1024, 1 << 17  # as in wide.cuh
@@ -34,7 +34,7 @@ QUEUES_CONTROL = 176  # as in frontier_queues.cuh
 ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
 FLEX_PROGRESS = 4
 HUB_DEGREE = 64  # arcs beyond which `flex` sets a vertex aside
-MOST_SEARCHES = 64  # of one batch of `multi_source`, each with its labels
+MAX_SEARCHES = 64  # of one batch of `multi_source`, each with its labels
 BATCH_CONTROL, BATCH_LOG = 3 * 48, 256  # as in multi_source.cu, three copies of its
 HOST_ROWS_CONTROL, LOG_FIRST = 4 * 32, 3  # as in host_rows.cuh, four copies of its, and host_rows.cu
 WORD_COLUMNS = 32 * 32  # of a word of lines (host_rows.cuh)
@@ -120,8 +120,8 @@ def level_loop(size: Size, *, entries: int, hubs: int) -> Table:
         *table(
             hubs=(size.vertex, max(1, hubs)),
             control=("u8", LEVEL_LOOP_CONTROL, 0),
-            team=("u8", 2 * MOST_IN_TEAM, 0),
-            log=("u8", TRACE + TRACED_WORDS * MOST_TRACED, 0),
+            team=("u8", 2 * MAX_IN_TEAM, 0),
+            log=("u8", TRACE + TRACED_WORDS * MAX_TRACED, 0),
             arrivals=("u8", 1, 0),
         ),
     )
@@ -165,7 +165,7 @@ def multi_source(size: Size, *, entries: int) -> Table:
         control=("u8", BATCH_CONTROL, 0),
         log=("u8", BATCH_LOG, 0),
         arrivals=("u8", 1, 0),
-        sources=("i8", MOST_SEARCHES, 0),
+        sources=("i8", MAX_SEARCHES, 0),
     )
 
 
@@ -229,7 +229,7 @@ def elsewhere(size: Size) -> Table:
 def _planned_loop(size: Size, *, pull: bool = True) -> Table:
     words = bitmap_words(size.vertices)
     # Planes together hold no more than half of the arcs.
-    behind = min(MOST_PLANES * IN_PLANE * size.vertices, size.arcs // 2) if pull else 0
+    behind = min(MAX_PLANES * IN_PLANE * size.vertices, size.arcs // 2) if pull else 0
     kept = first_neighbours(size, words=words, behind=behind, pull=pull)
     return *kept, *level_loop(size, entries=size.entries, hubs=size.entries - size.vertices), *_units(size)
 

@@ -85,7 +85,7 @@ __device__ __forceinline__ void hand_over(const Search& s, Sink& sink, bool clai
         auto units = row.units();
         auto upto = warp_inclusive_sum(units);
         auto total = __shfl_sync(ALL_LANES, upto, WARP - 1);
-        if (total <= MOST_CUT) {
+        if (total <= MAX_CUT) {
             sink.put_rows(u32(units), u32(upto), u32(total), row);
             return;
         }

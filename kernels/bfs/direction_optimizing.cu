@@ -17,7 +17,7 @@
 
 constexpr u64 UNEVEN = 1024;  // arcs by which a block of the team may be behind the others
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
+extern "C" __global__ void __launch_bounds__(MAX_THREADS, 1)
     search(const i64* row_offsets, const VERTEX* columns, const VERTEX* first_neighbours, const VERTEX* planes, const u32* closed,
            u32* bitmaps,
            i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* owners, VERTEX* hubs, u64* control, u64* counts, u64* log,

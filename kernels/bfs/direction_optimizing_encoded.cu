@@ -16,7 +16,7 @@
 #include "kernels/bfs/sources/expand_encoded.cuh"
 #include "kernels/bfs/level_loop.cuh"
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, 1)
+extern "C" __global__ void __launch_bounds__(MAX_THREADS, 1)
     search(ROWS_PARAMETERS, const VERTEX* first_neighbours, const VERTEX* planes, const u32* closed, u32* bitmaps, i32* distance, u64* keys,
            i64* predecessor, u64* queue, VERTEX* hubs, u64* control, u64* counts, u64* log, u64* arrivals, u64 vertices,
            u64 words, u64 candidates, u64 weight, u64 may_pull, u64 max_depth, double alpha, double beta, double floor,

@@ -91,7 +91,7 @@ __device__ __forceinline__ void expand_contract(Search& s, u64 first, u64 end, u
 }
 
 // The bounds leave 40 registers to a thread: 1,536 run on a multiprocessor.
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, SLIM ? 3 : 1)
+extern "C" __global__ void __launch_bounds__(MAX_THREADS, SLIM ? 3 : 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
            VERTEX* vertex_queue, u32* bitmask, u64* control, u64 vertex_room, u64 gather, u64 parts, u64 steals, u64 least,
            u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {

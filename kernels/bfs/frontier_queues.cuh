@@ -25,7 +25,7 @@ constexpr u32 STOLEN = 4;      // tiles per block, at least, where tiles are sto
 constexpr u64 RUN = 4;         // tiles of a block, at least, with RUNS
 constexpr u64 DIRECT = 8192;   // arcs of a level that is searched in one step with claims alone
 constexpr u64 NOWHERE = ~0ull;
-constexpr u32 MOST_THREADS = 512;  // of a block
+constexpr u32 MAX_THREADS = 512;  // of a block
 constexpr bool SLIM = sizeof(VERTEX) == 4 || !TREE;  // other variants need too many registers for more than one such
 
 // Words of `control`. Those that a step counts in have cache lines of their own and three copies, so that it can

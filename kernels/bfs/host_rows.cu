@@ -23,7 +23,7 @@
 // per level, 1 where it went bottom-up.
 constexpr u32 LOG_LEVELS = 0, LOG_HOST = 1, LOG_KEPT = 2, LOG_FIRST = 3;
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, 2)
+extern "C" __global__ void __launch_bounds__(MAX_THREADS, 2)
     search(SOURCE_PARAMETERS, const VERTEX* kept, const u32* kept_lines, const u32* kept_before, HEADS_PARAMETERS,
            u32* visited, u32* frontier, u32* next, u32* waiting, u32* lines, i32* distance, u64* keys, i64* predecessor,
            u64* control, u64* log, u64* arrivals, SIZES_PARAMETERS, u64 head_count, double alpha, u64 max_depth,

@@ -73,7 +73,7 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
         bool small = double(p.frontier) * t.beta < double(t.candidates);
         p.small_pulls = small ? p.small_pulls + 1 : 0;
         p.step = small && (p.small_pulls >= t.patience || unvisited > 4 * s.words) ? ENQUEUE : PULL;
-    } else if (done != REDISTRIBUTE && t.may_pull && p.changes < MOST_CHANGES && frontier * t.alpha > double(left) &&
+    } else if (done != REDISTRIBUTE && t.may_pull && p.changes < MAX_CHANGES && frontier * t.alpha > double(left) &&
                frontier > t.floor * word) {
         p.step = PULL;
         p.small_pulls = 0;
@@ -93,7 +93,7 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
         p.pulling = pulling;
     }
     ++p.steps;
-    if (blockIdx.x == 0 && p.steps < MOST_TRACED) trace(p, log, p.steps);
+    if (blockIdx.x == 0 && p.steps < MAX_TRACED) trace(p, log, p.steps);
     if (blockIdx.x == 0) {
         u64* next = control + (p.steps + 1) % SIDES * CONTROL_WORDS;
         for (u32 i : {TAIL, HUB_TAIL, FOUND_PRIOR, WEIGHT_PRIOR, FOUND_LAST, WEIGHT_LAST}) next[i] = 0;
@@ -132,7 +132,7 @@ __device__ __forceinline__ void begin(const Search& s, Progress& p, u64* counts,
         if (blockIdx.x == 0) trace(p, log, 0);
     }
     if (blockIdx.x == 0 && warp_id() == 0) {
-        for (u32 i = lane_id(); i < 2 * MOST_IN_TEAM; i += WARP) counts[i] = 0;
+        for (u32 i = lane_id(); i < 2 * MAX_IN_TEAM; i += WARP) counts[i] = 0;
         for (u32 i = lane_id(); i < SIDES * CONTROL_WORDS; i += WARP) s.control[i] = 0;
         __syncwarp();
         u64 weight, entries = queue_source(s, source, weight);
@@ -191,7 +191,7 @@ __device__ __forceinline__ void run(Search& s, Progress& p, const Tuning& t, con
     finish(s, predecessor);
     __syncthreads();
     if (global_thread() == 0) {
-        u32 last = p.steps + 1 < MOST_TRACED ? p.steps + 1 : MOST_TRACED - 1;
+        u32 last = p.steps + 1 < MAX_TRACED ? p.steps + 1 : MAX_TRACED - 1;
         trace(p, b.log, last);
         b.log[LOG_STEPS] = last + 1;
     }

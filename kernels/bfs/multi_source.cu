@@ -10,7 +10,7 @@
 // Contract. Rows ascend: row_offsets i64 (vertices + 1) and columns VERTEX, or what their layout says; `weight` is that
 // of all. masks u64 (2, vertices), found VERTEX (vertices); queue, offers and owners hold the entries of all rows.
 // Dynamic shared memory: where rows are decoded, the lists of sources/decoded.cuh. Block: a multiple of 32 up to
-// MOST_BLOCK. Grid: no more blocks than run at the same time.
+// MAX_BLOCK. Grid: no more blocks than run at the same time.
 //
 // variants LAYOUT: kernels/layouts/*/rows.cuh
 // variants VERTEX: u32 u64
@@ -27,15 +27,15 @@
 #include "kernels/bfs/batch_pull.cuh"
 
 // Words of `log`: levels, changes of direction, then level << 1 | bottom-up for each change.
-constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_FIRST = 2, MOST_CHANGES = 250;
+constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_FIRST = 2, MAX_CHANGES = 250;
 
 enum Step : u32 { COMMIT, EXPAND, PULL, REST, ENQUEUE, DONE };
 
-extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK, FEWEST_BLOCKS)
     search(SOURCE_PARAMETERS, u64* masks, i32* distance, Tree* predecessor, VERTEX* found, u64* queue, u64* offers,
            VERTEX* owners, u64* control, u64* log, u64* arrivals, u64 vertices, u64 weight, u64 hops, u64 may_pull,
            u64 max_depth, double alpha, double beta, const i64* sources, u64 searches) {
-    __shared__ VERTEX staged[MOST_BLOCK / WARP * STAGE];
+    __shared__ VERTEX staged[MAX_BLOCK / WARP * STAGE];
     u64 full = searches < 64 ? (1ull << searches) - 1 : ~0ull;
     Batch b{SOURCE, masks,  masks + vertices, distance, predecessor, found, queue,
             offers, owners, control,          vertices, full,        full,  hops != 0};
@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
         else if (step == ENQUEUE)
             step = EXPAND;
         else if (step == COMMIT)
-            step = may_pull && changes < MOST_CHANGES && double(frontier_weight) * alpha > double(weight) ? PULL
+            step = may_pull && changes < MAX_CHANGES && double(frontier_weight) * alpha > double(weight) ? PULL
                                                                                                          : EXPAND;
         else
             step = double(count) * beta < double(vertices) ? ENQUEUE : PULL;

@@ -3,7 +3,7 @@
 // Who includes this has included a row source, sources/columns.cuh or sources/encoded.cuh, which says how rows are
 // stored and what a queue entry is:
 //
-//   MOST_THREADS                 of a block
+//   MAX_THREADS                 of a block
 //   DEFER_ROWS                     whether bottom-up levels defer long rows
 //   ONE_PUSH                     whether levels with and without a queue share their code, which then chooses as it runs
 //   ONE_HAND_OVER                whether vertices that a lane claimed at once are handed over one after the other
@@ -38,15 +38,15 @@
 #include "kernels/bfs/labels.cuh"
 #include "kernels/cuda/grid_barrier.cuh"
 
-constexpr u32 MOST_CUT = 64;  // entries that a warp makes of rows that it claimed at once
+constexpr u32 MAX_CUT = 64;  // entries that a warp makes of rows that it claimed at once
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
 // Words of `log`: levels, changes of direction, traced steps; then level << 1 | bottom-up for each change, and
 // from TRACE on, for the start, the first steps and the end, level << 8 | step, the frontier's vertices and
 // weight, and the clock of block 0's processor when the step began there.
 constexpr u32 LOG_LEVELS = 0, LOG_CHANGES = 1, LOG_STEPS = 2, LOG_FIRST = 3;
-constexpr u32 MOST_CHANGES = 250;
-constexpr u32 TRACE = 256, TRACED_WORDS = 4, MOST_TRACED = 64;
+constexpr u32 MAX_CHANGES = 250;
+constexpr u32 TRACE = 256, TRACED_WORDS = 4, MAX_TRACED = 64;
 
 // Names in this order are in cuda/level_loop.py too.
 enum Step : u32 { START, PUSH, TEAM, REDISTRIBUTE, PUSH_UNQUEUED, PULL, ENQUEUE, DONE };

@@ -19,7 +19,7 @@
 constexpr u32 BINS = 64;
 constexpr u32 HUB_SHIFT = 33;
 constexpr u64 ROW = 4096;
-constexpr u64 MOST_UNITS = ROW / MOST_IN_UNIT + 1;
+constexpr u64 MAX_UNITS = ROW / MAX_IN_UNIT + 1;
 
 extern "C" __global__ void spread(const i64* row_offsets, u64 vertices, u64* histogram, u64* hub) {
     __shared__ u64 counts[2 * BINS];
@@ -93,7 +93,7 @@ extern "C" __global__ void probe(const i64* row_offsets, ROWS_PARAMETERS, u32* v
         for (u64 i = warp; i < items; i += warps) {
             u64 vertex = level ? u64(queue[begin + i]) : source, unit = level ? 0 : i;
             u64 units = level ? row_units(rows, vertex) : i + 1;
-            if (level && units > MOST_UNITS) units = MOST_UNITS;
+            if (level && units > MAX_UNITS) units = MAX_UNITS;
             for (; unit < units; ++unit) visit_unit(rows, vertex, unit, enqueue);
         }
         new_arcs = warp_sum(new_arcs);

@@ -86,12 +86,12 @@ def top_share(vertices: Sequence[int], arcs: Sequence[int]) -> float:
     """
     linked, total = sum(vertices[1:]), sum(arcs)
     left = max(1.0, TOP * linked)
-    held = 0.0
+    known = 0.0
     for count, own in zip(reversed(vertices[1:]), reversed(arcs[1:]), strict=True):
         taken = min(left, count)
-        held += own * taken / count if count else 0.0
+        known += own * taken / count if count else 0.0
         left -= taken
-    return held / total if total else 0.0
+    return known / total if total else 0.0
 
 
 def measure_on_host(row_offsets: NDArray[Any], column_indices: NDArray[Any], *, symmetric: bool) -> Shape:

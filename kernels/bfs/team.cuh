@@ -9,7 +9,7 @@
 
 #include "kernels/bfs/push.cuh"
 
-constexpr u32 MOST_IN_TEAM = 128;  // a lane polls up to four blocks
+constexpr u32 MAX_IN_TEAM = 128;  // a lane polls up to four blocks
 constexpr u64 COUNT_FIELD = (1ull << 24) - 1;
 
 struct TeamSink {
@@ -66,7 +66,7 @@ struct TeamSink {
 // Publish this block's counts of a level and add up everybody's; the first warp calls it.
 __device__ __forceinline__ void exchange(Progress& p, u64* counts, u32 team) {
     u32 epoch = p.epoch + 1;
-    u64* side = counts + (epoch & 1) * MOST_IN_TEAM;
+    u64* side = counts + (epoch & 1) * MAX_IN_TEAM;
     if (lane_id() == 0) {
         u64 found = p.totals[0] < COUNT_FIELD ? p.totals[0] : COUNT_FIELD;
         u64 weight = p.totals[1] < COUNT_FIELD && !p.team_spilled ? p.totals[1] : COUNT_FIELD;

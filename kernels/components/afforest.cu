@@ -16,7 +16,7 @@
 
 constexpr u32 SAMPLES = 256;  // vertices asked for their component when the largest is sought
 constexpr i64 ALONE = 32;     // arcs that a lane links before its warp helps
-constexpr u32 MOST_TRACED = 16;
+constexpr u32 MAX_TRACED = 16;
 constexpr i64 HUB = 4096;     // arcs from which a row is split over the grid
 
 __device__ __forceinline__ VERTEX parent_of(const VERTEX* component, VERTEX vertex) {
@@ -83,7 +83,7 @@ __device__ __forceinline__ VERTEX vote(const i64* row_offsets, const VERTEX* com
 
 // The processor's clock at the end of a phase, for measurements.
 __device__ __forceinline__ void mark(u64* trace, u32& step) {
-    if (global_thread() == 0 && step < MOST_TRACED) trace[step] = u64(clock64());
+    if (global_thread() == 0 && step < MAX_TRACED) trace[step] = u64(clock64());
     ++step;
 }
 

@@ -86,7 +86,7 @@ __device__ __forceinline__ Cursor open_rest(const Rows& rows, const Kept& kept, 
 
 // The first unit that has neighbours which the device does not know.
 __device__ __forceinline__ u64 first_unit(const Kept& kept) {
-    return RANDOM_ACCESS ? kept.most / MOST_IN_UNIT : 0;
+    return RANDOM_ACCESS ? kept.most / MAX_IN_UNIT : 0;
 }
 
 // Join the rows of one vertex per lane.

@@ -7,7 +7,7 @@
 #include "kernels/cuda/grid_barrier.cuh"
 #include "kernels/components/tile.cuh"
 
-constexpr u32 MOST_TRACED = 16;
+constexpr u32 MAX_TRACED = 16;
 constexpr u32 SWEPT = sizeof(VERTEX) == 4 ? 6 : 4;  // vertices per lane that are looked up at the same time
 constexpr u32 QUEUE = WARP * (SWEPT + 1);
 constexpr u32 MAJORITY = 16;  // votes of 32 from which skipping a component beats joining each edge once
@@ -162,7 +162,7 @@ __device__ __forceinline__ VERTEX choose_giant(const Forest& forest, const u32* 
 
 // The processor's clock at the end of a phase, for measurements.
 __device__ __forceinline__ void mark(u64* trace, u32& step) {
-    if (global_thread() == 0 && step < MOST_TRACED) trace[step] = u64(clock64());
+    if (global_thread() == 0 && step < MAX_TRACED) trace[step] = u64(clock64());
     ++step;
 }
 

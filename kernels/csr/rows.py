@@ -54,7 +54,7 @@ class RowBuilder:
 
     def add(self, source: NDArray[Any], target: NDArray[Any]) -> None:
         """Put the arcs of these edges into their rows; edges that `degrees` has not seen corrupt memory."""
-        _deal(
+        _on_threads(
             _scatter,
             source,
             target,
@@ -128,14 +128,14 @@ def _count_into(
     chosen: Choice,
 ) -> None:
     ends = *arc_ends(chosen.direction), chosen.keep_loops
-    bad = max(_deal(_count, source, target, counts, vertex_count, chosen.first_vertex, *ends))
+    bad = max(_on_threads(_count, source, target, counts, vertex_count, chosen.first_vertex, *ends))
     if bad >= 0:
         raise ValueError(
             f"an edge joins {source[bad]} and {target[bad]}; there are {vertex_count} vertices, 0-based"
         )
 
 
-def _deal(kernel: Any, source: NDArray[Any], *arguments: Any) -> list[Any]:
+def _on_threads(kernel: Any, source: NDArray[Any], *arguments: Any) -> list[Any]:
     """Run a kernel once per owner; each looks at all edges and serves the rows that it owns."""
     threads = thread_count() if len(source) > 1 << 16 else 1
     owners = 1 << (threads - 1).bit_length()

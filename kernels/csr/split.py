@@ -33,10 +33,10 @@ def split(
     edges = source, target, bounds, *arc_ends(direction), keep_loops
     ends = numpy.zeros(len(bounds) + 1, numpy.int64)
     none = numpy.empty(0, source.dtype)
-    _deal(*edges, ends[2:], none, none)
+    _distribute(*edges, ends[2:], none, none)
     numpy.cumsum(ends, out=ends)
     rows, columns = numpy.empty(ends[-1], source.dtype), numpy.empty(ends[-1], source.dtype)
-    _deal(*edges, ends[1:], rows, columns)
+    _distribute(*edges, ends[1:], rows, columns)
     return rows, columns, ends[:-1]
 
 
@@ -53,7 +53,7 @@ def _range_of(bounds: NDArray[Any], vertex: Any) -> Any:
 
 
 @serial
-def _deal(
+def _distribute(
     source: NDArray[Any],
     target: NDArray[Any],
     bounds: NDArray[numpy.int64],

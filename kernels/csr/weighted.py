@@ -66,9 +66,9 @@ def build_weighted(
     if duplicates == "keep":
         return WeightedRows(offsets, columns, values, _loops(offsets, columns))
     wide = numpy.float64 if weights.dtype == numpy.float32 else numpy.int64
-    held = numpy.finfo(numpy.float32) if weights.dtype == numpy.float32 else numpy.iinfo(weights.dtype)
+    limits = numpy.finfo(numpy.float32) if weights.dtype == numpy.float32 else numpy.iinfo(weights.dtype)
     kept, loops, row, at = _merge(
-        offsets, columns, values, duplicates == "sum", duplicates == "error", wide(0), wide(held.max)
+        offsets, columns, values, duplicates == "sum", duplicates == "error", wide(0), wide(limits.max)
     )
     if row >= 0:
         arc = f"the arc ({row}, {columns[at]})"
@@ -77,7 +77,7 @@ def build_weighted(
                 f"{arc} occurs with the weights {values[at]} and {values[at + 1]}; "
                 "take their minimum or their sum, or keep both arcs"
             )
-        raise ValueError(f"the weights of {arc} add up to more than {weights.dtype} holds, {held.max}")
+        raise ValueError(f"the weights of {arc} add up to more than {weights.dtype} holds, {limits.max}")
     return WeightedRows(offsets, columns[:kept].copy(), values[:kept].copy(), loops)
 
 

@@ -59,15 +59,15 @@ def compile_variant(
         _, size = nvrtc.nvrtcGetProgramLogSize(program)
         log = bytes(size)
         nvrtc.nvrtcGetProgramLog(program, log)
-        said = log.decode(errors="replace").rstrip("\0 \n")
+        report = log.decode(errors="replace").rstrip("\0 \n")
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise RuntimeError(f"{path} with {dict(macros)} for {architecture} does not compile:\n{said}")
+            raise RuntimeError(f"{path} with {dict(macros)} for {architecture} does not compile:\n{report}")
         _, size = nvrtc.nvrtcGetCUBINSize(program)
         cubin = bytes(size)
         nvrtc.nvrtcGetCUBIN(program, cubin)
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    return list(kernels_of(said, machine_code(cubin))) if cubin else []
+    return list(kernels_of(report, machine_code(cubin))) if cubin else []
 
 
 def kernels_of(log: str, code: Mapping[str, bytes]) -> Iterator[CompiledKernel]:

@@ -1,6 +1,6 @@
 """The kernel files that NVRTC compiles anew at this moment, so that whoever waits for one can say so.
 
-Most are in CuPy's cache on disk after the first time on a machine, and then nothing is said.
+Most are in CuPy's cache on disk after the first time on a machine, and then nothing is reported.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _listen_to_cupy() -> None:
         return
 
     @functools.wraps(runs)
-    def told(*given: Any, **options: Any) -> Any:
+    def announced(*given: Any, **options: Any) -> Any:
         path = _HERE.path
         if path is None:  # a kernel of CuPy's own
             return runs(*given, **options)
@@ -69,4 +69,4 @@ def _listen_to_cupy() -> None:
             with _GUARD:
                 _ANEW[path] -= 1
 
-    setattr(compiler, name, told)
+    setattr(compiler, name, announced)

@@ -118,7 +118,7 @@ class BitParallel:
         self._kernels = {name: module.get_function(name) for name in names}
         made = list(make(rows_of_bits(self._count, self.words), cupy).values())
         self._seen, self._fronts, self._marks = made[0], made[1:3], made[3:5]
-        self._complete, self._live, self._counts, self._totals, self._told = made[5:]
+        self._complete, self._live, self._counts, self._totals, self._reported = made[5:]
         self._fronts_are_marked = False
         self._outputs = Outputs(self.batch, levels, of_vertices)
 
@@ -154,9 +154,9 @@ class BitParallel:
         level = before = 0
         while True:
             at = numpy.uint64(level), numpy.uint64(count)
-            told = (*totals, self._told, *at, self._live, *self._outputs.of_sources)
-            self._kernels["fold"]((1,), (BLOCK,), told)
-            vertices, arcs = map(int, self._told.get())
+            launch_arguments = (*totals, self._reported, *at, self._live, *self._outputs.of_sources)
+            self._kernels["fold"]((1,), (BLOCK,), launch_arguments)
+            vertices, arcs = map(int, self._reported.get())
             if vertices == 0 or level >= max_depth:
                 self._fronts_are_marked = True
                 return

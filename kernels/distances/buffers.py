@@ -99,7 +99,7 @@ def rows_of_bits(vertices: int, words: int) -> Table:
         live=("u4", words, 0),
         counts=("u8", 32 * words, 0),
         totals=("u8", 2, 0),
-        told=("u8", 2, 0),
+        reported=("u8", 2, 0),
     )
 
 

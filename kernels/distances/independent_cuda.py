@@ -25,7 +25,7 @@ BLOCK_ALONE, BLOCK_BESIDE = 1024, 512
 STATIC_SHARED = 1024
 """Bytes of shared memory that each block takes besides: its own variables, and what the system reserves."""
 
-LEAST_ROOM, MOST_ROOM = 1024, 8192
+LEAST_ROOM, MAX_ROOM = 1024, 8192
 """Vertices of a frontier in shared memory."""
 
 ROUNDS = 16
@@ -131,7 +131,7 @@ def shared_plan(bits: int, item: int) -> tuple[int, int, int, bool]:
     ):
         taken = bits if there else 0
         if taken + least <= limit:
-            room = min(MOST_ROOM, (limit - taken) // (2 * item))
+            room = min(MAX_ROOM, (limit - taken) // (2 * item))
             return taken + 2 * room * item, block, room, there
-    room = min(MOST_ROOM, whole // (2 * item))
+    room = min(MAX_ROOM, whole // (2 * item))
     return 2 * room * item, BLOCK_BESIDE, room, False

@@ -73,7 +73,7 @@ __device__ __forceinline__ void take_each(const Group& group, const Rows& source
 }
 
 // A warp takes 32 vertices in turn, whose bits share a word of each bitmap.
-extern "C" __global__ void __launch_bounds__(MOST_BLOCK, FEWEST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(MAX_BLOCK, FEWEST_BLOCKS)
     pull(SOURCE_PARAMETERS, u64 first, u64 last, const u32* live, u32* seen, const u32* frontier, u32* next, const u32* marks,
          u32* next_marks, u32* complete, u64* counts, u64* totals, u64* vertex_reached, u64* vertex_total,
          i64* vertex_largest, u64 level) {

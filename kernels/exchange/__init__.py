@@ -5,7 +5,7 @@ yields a `Ticket` where it cannot go on before the parcels named there have come
 program may post a reduction, work, and then wait for it (overlap), and the same program runs
 
 - in lock step, all ranks in this process one after another: `run_in_lock_step`;
-- as one rank of a gang, with a wire that really carries: `drive`.
+- as one rank of a group, with a wire that really carries: `drive`.
 
 Parcels of one post may arrive in any order and mixed with those of later posts; a ticket's number tells them
 apart. A wire has to deliver every parcel once, and nothing else is asked of it.
@@ -20,18 +20,18 @@ apart. A wire has to deliver every parcel once, and nothing else is asked of it.
 from __future__ import annotations
 
 from gravel.kernels.exchange.endpoint import Endpoint, Program, Stopwatch, Ticket, Wire, drive, gather, swap
-from gravel.kernels.exchange.gang import Gang, Gathering
 from gravel.kernels.exchange.groups import Groups
 from gravel.kernels.exchange.lock_step import Stuck, run_in_lock_step
 from gravel.kernels.exchange.pieces import Posted, post_arrays, take_arrays
+from gravel.kernels.exchange.rank_group import Gathering, RankGroup
 
 __all__ = [
     "Endpoint",
-    "Gang",
     "Gathering",
     "Groups",
     "Posted",
     "Program",
+    "RankGroup",
     "Stopwatch",
     "Stuck",
     "Ticket",

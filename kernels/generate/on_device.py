@@ -11,7 +11,7 @@ from gravel.kernels.arrays import index_dtype
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 
-MOST_BLOCKS = 1 << 20
+MAX_BLOCKS = 1 << 20
 
 
 def make_edges(
@@ -26,6 +26,6 @@ def make_edges(
     dtype = index_dtype(vertices)
     source, target = cupy.empty(count, dtype), cupy.empty(count, dtype)
     given = [cupy.asarray(each) for each in tables]
-    kernels = Kernels(file, most=MOST_BLOCKS, VERTEX=vertex_macro(dtype))
+    kernels = Kernels(file, most=MAX_BLOCKS, VERTEX=vertex_macro(dtype))
     kernels.run(kernel, count, source, target, first, count, numpy.int32(bits), *given)
     return source, target

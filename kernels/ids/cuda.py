@@ -81,7 +81,7 @@ class Table:
     def __init__(self) -> None:
         self._parts: list[Any] = []
         self._merged = 0
-        self._held = 0
+        self._count = 0
         self.count = 0
 
     def add(self, ids: Any) -> None:
@@ -90,8 +90,8 @@ class Table:
 
         part = cupy.unique(ids).astype(numpy.int64)
         self._parts.append(part)
-        self._held += len(part)
-        if self._held > 2 * self._merged + (1 << 20):
+        self._count += len(part)
+        if self._count > 2 * self._merged + (1 << 20):
             self._merge()
 
     def finish(self) -> None:
@@ -107,7 +107,7 @@ class Table:
             together = cupy.concatenate(parts)
             del parts
             self._parts = [cupy.unique(together)]
-        self._merged = self._held = sum(map(len, self._parts))
+        self._merged = self._count = sum(map(len, self._parts))
 
     def ranks(self, ids: Any, dtype: Any) -> Any:
         """Return how many ids of the set are smaller than each of these, which are in it."""

@@ -5,7 +5,7 @@
 #define ROWS_PARAMETERS_AS(name) const i64 *name##_byte_offsets, const u8 *name##_stream, u64 name##_bound
 #define ROWS_ARGUMENTS_AS(name) name##_byte_offsets, name##_stream, name##_bound
 
-constexpr u32 UNIT_ARCS = 256, MOST_IN_UNIT = UNIT_ARCS;
+constexpr u32 UNIT_ARCS = 256, MAX_IN_UNIT = UNIT_ARCS;
 constexpr bool RANDOM_ACCESS = false;
 constexpr u64 SHORT_BYTES = UNIT_ARCS / 8;  // a row of more than a unit takes more: each neighbour but the first a bit
 

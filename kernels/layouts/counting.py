@@ -11,7 +11,7 @@ from gravel.kernels.layouts import EncodedRows, device_rows
 from gravel.kernels.layouts.registry import layout_of
 
 SOURCE = "kernels/layouts/counting.cu"
-MOST_BLOCKS = 1 << 14
+MAX_BLOCKS = 1 << 14
 
 
 def row_offsets(rows: EncodedRows) -> Any:
@@ -70,4 +70,4 @@ def _loop_counts(rows: EncodedRows) -> Any:
 def _run(rows: EncodedRows, name: str, items: int, *arguments: Any) -> None:
     kernel = load(SOURCE, LAYOUT=rows.layout, VERTEX=vertex_macro(rows.dtype)).get_function(name)
     given = *device_rows(rows), numpy.uint64(rows.vertex_count), *arguments
-    run_over(kernel, items, *given, most=MOST_BLOCKS)
+    run_over(kernel, items, *given, most=MAX_BLOCKS)

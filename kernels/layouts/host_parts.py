@@ -63,9 +63,9 @@ class ColumnParts:
 
     def __init__(self, row_offsets: NDArray[Any], columns: Any, buffer_bytes: int, buffers: int) -> None:
         length = part_length(buffer_bytes, buffers, columns.dtype.itemsize)
-        held = [numpy.empty(min(length, len(columns)), columns.dtype) for _ in range(buffers)]
+        buffers_of_parts = [numpy.empty(min(length, len(columns)), columns.dtype) for _ in range(buffers)]
         self.offsets = row_offsets
-        self._reader = PartReader(columns, length, held)
+        self._reader = PartReader(columns, length, buffers_of_parts)
         self.count = self._reader.count
 
     def read(self, parts: Sequence[int]) -> Iterator[tuple[Any, int, int]]:
@@ -98,9 +98,9 @@ class StreamParts:
         self._described = numpy.empty(0, dtype), 0, largest_vertex(max(rows.vertex_count, 1), dtype)
         longest = max((last - first for first, last in self._parts.ranges), default=0)
         # Whole words of a part are looked at, and what lies behind its last row must not vary.
-        held = [numpy.zeros(-(-longest // 4) * 4, numpy.uint8) for _ in range(buffers)]
-        self._views = [each.view(self._kind.word) for each in held]
-        self._reader = RangeReader(stream, self._parts.ranges, held)
+        buffers_of_parts = [numpy.zeros(-(-longest // 4) * 4, numpy.uint8) for _ in range(buffers)]
+        self._views = [each.view(self._kind.word) for each in buffers_of_parts]
+        self._reader = RangeReader(stream, self._parts.ranges, buffers_of_parts)
 
     def read(self, parts: Sequence[int]) -> Iterator[tuple[Any, int, int]]:
         """As `ColumnParts.read`."""

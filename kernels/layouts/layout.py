@@ -171,7 +171,7 @@ class Layout:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Text of its headers by file name, where they are no files in gravel's tree."""
     unit_arcs: int = 256
-    """MOST_IN_UNIT of its header."""
+    """MAX_IN_UNIT of its header."""
     one_lane: bool = False
     """Whether it is bytes that one lane can decode for its warp, the baseline of Moschou's report."""
     encoding_kernels: tuple[Kernel, ...] = ()

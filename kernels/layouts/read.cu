@@ -17,7 +17,7 @@ extern "C" __global__ void read_degrees(ROWS_PARAMETERS, u64 count, u64 first_ro
 }
 
 constexpr u32 STAGED = WARP * CHUNK, STAGED_WORDS = STAGED + STAGED / CHUNK;
-constexpr u32 MOST_WARPS = 8;  // of a block
+constexpr u32 MAX_WARPS = 8;  // of a block
 
 // Read the units that the lanes bring into `columns`, each from its `begin` on. Chunks that follow one another there
 // go through `staged`, so that a warp writes to consecutive places; a word between them spreads them over all banks.
@@ -59,9 +59,9 @@ __device__ __forceinline__ void read_units(const Plan& plan, u64 row, u64 begin,
 }
 
 // Rows of one unit, 32 to a warp, then the units of the others likewise.
-extern "C" __global__ void __launch_bounds__(MOST_WARPS* WARP)
+extern "C" __global__ void __launch_bounds__(MAX_WARPS* WARP)
     read_rows(ROWS_PARAMETERS, DEAL_PARAMETERS, u64 first_row, u64 largest, VERTEX* columns, u64* faults) {
-    __shared__ VERTEX staged[MOST_WARPS][STAGED_WORDS];
+    __shared__ VERTEX staged[MAX_WARPS][STAGED_WORDS];
     Rows rows = make_rows(ROWS_ARGUMENTS);
     rows.byte_offsets -= first_row;
     const Deal deal{DEAL_ARGUMENTS};

@@ -16,8 +16,8 @@
 //                                   neighbour, bool valid), all lanes in step, with the neighbours of all of them in
 //                                   any order; `lane` is the one that brought the unit. Much faster than one visit_unit
 //                                   after the other where rows are short.
-//   MOST_IN_UNIT                    neighbours that a unit has at most
-//   RANDOM_ACCESS                   whether units have MOST_IN_UNIT neighbours each, but the last one of a row
+//   MAX_IN_UNIT                    neighbours that a unit has at most
+//   RANDOM_ACCESS                   whether units have MAX_IN_UNIT neighbours each, but the last one of a row
 //
 // One whose rows are a stream of bytes also names byte_offsets and stream in Rows; kernels that read parts of a stream
 // take those alone.

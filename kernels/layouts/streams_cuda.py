@@ -25,7 +25,7 @@ READ = "kernels/layouts/read.cu"
 UNIT_ARCS = 256
 """Neighbours of a unit, as in the layouts' headers."""
 
-MOST_BLOCKS = 1 << 14
+MAX_BLOCKS = 1 << 14
 BLOCK = 256
 
 _NONE = (1 << 64) - 1
@@ -33,16 +33,16 @@ _NONE = (1 << 64) - 1
 
 def grid(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
     """Launch with a warp for each row and for each unit of a longer one."""
-    return (blocks_for((rows + arcs // UNIT_ARCS) * 32, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+    return (blocks_for((rows + arcs // UNIT_ARCS) * 32, BLOCK, most=MAX_BLOCKS),), (BLOCK,)
 
 
 def grid_of_groups(rows: int, arcs: int) -> tuple[tuple[int], tuple[int]]:
     """Launch with a warp for each 32 rows and for each 32 units of longer ones."""
     groups = -(-rows // 32) + -(-arcs // (32 * UNIT_ARCS))
-    return (blocks_for(groups * 32, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+    return (blocks_for(groups * 32, BLOCK, most=MAX_BLOCKS),), (BLOCK,)
 
 
-def deal(row_offsets: Any) -> tuple[Any, ...]:
+def distributed(row_offsets: Any) -> tuple[Any, ...]:
     """Kernel arguments DEAL_PARAMETERS."""
     import cupy
 
@@ -93,7 +93,7 @@ def count_rows(layout: str, arrays: Mapping[str, Any], dtype: Any, first_row: in
         module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(vertex_dtype(dtype)))
         numbers = (numpy.uint64(number) for number in (_NONE, rows, first_row))
         arguments = byte_offsets, stream, *numbers, degrees
-        run_over(module.get_function("read_degrees"), rows, *arguments, most=MOST_BLOCKS)
+        run_over(module.get_function("read_degrees"), rows, *arguments, most=MAX_BLOCKS)
     return offsets_of(degrees)
 
 
@@ -108,13 +108,13 @@ def read_rows(
 
     def read(columns: Any, largest: Any) -> None:
         module = load(READ, LAYOUT=layout, VERTEX=vertex_macro(dtype))
-        faults, dealt = no_faults(), deal(row_offsets)
+        faults, shares = no_faults(), distributed(row_offsets)
         module.get_function("read_rows")(
             *grid_of_groups(rows, arc_count),
-            (*parameters, *dealt, numpy.uint64(first_row), largest, columns, faults),
+            (*parameters, *shares, numpy.uint64(first_row), largest, columns, faults),
         )
         refuse_found(faults)
-        module.get_function("check_seams")(*grid(rows, arc_count), (*dealt, columns, faults))
+        module.get_function("check_seams")(*grid(rows, arc_count), (*shares, columns, faults))
         refuse_found(faults)
 
     return row_offsets, filled_columns(row_offsets, arc_count, dtype, bound, read)
@@ -162,7 +162,7 @@ class Codec:
         if not len(columns):
             none = cupy.zeros(len(row_offsets), cupy.int64), cupy.zeros(0, cupy.uint8)
             return dict(zip(("byte_offsets", "stream"), none, strict=True))
-        offsets, stream = self.write(module, deal(row_offsets), row_offsets, columns, first_row, bound)
+        offsets, stream = self.write(module, distributed(row_offsets), row_offsets, columns, first_row, bound)
         return {"byte_offsets": offsets, "stream": stream}
 
     def decode(

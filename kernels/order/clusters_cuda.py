@@ -14,7 +14,7 @@ from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 
 SOURCE = "kernels/order/community_tree.cu"
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 
 
 class ClusterKernels(Kernels):
@@ -23,7 +23,7 @@ class ClusterKernels(Kernels):
     def __init__(self, dtype: Any, weight: Any = numpy.uint32) -> None:
         self.weight = numpy.dtype(weight)
         vertex = vertex_macro(numpy.dtype(dtype))
-        super().__init__(SOURCE, most=MOST_BLOCKS, VERTEX=vertex, WEIGHT=vertex_macro(self.weight))
+        super().__init__(SOURCE, most=MAX_BLOCKS, VERTEX=vertex, WEIGHT=vertex_macro(self.weight))
 
     def sums(self, values: Any, cluster: Any, clusters: int) -> Any:
         """Add up values by cluster, int64 (clusters,)."""

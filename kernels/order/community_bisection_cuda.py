@@ -21,7 +21,7 @@ from gravel.kernels.order.renumber_cuda import apply
 SOURCE = "kernels/order/community_bisection.cu"
 BLOCK = 256
 PIECE_BLOCK = 128  # the kernel file's WARPS
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 SORT_BYTES_PER_ARC = 24
 """Of a row that is renumbered: a 64-bit key, sorted out of place, and what the sort works in."""
 
@@ -50,7 +50,7 @@ def refine(
         offsets, columns = apply(row_offsets, column_indices, permutation, arcs_at_once=at_once, out=copy)
     columns = columns.astype(permutation.dtype, copy=False)
     of_vertices, of_pieces = (
-        Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex_macro(columns.dtype)).run
+        Kernels(SOURCE, block=block, most=MAX_BLOCKS, VERTEX=vertex_macro(columns.dtype)).run
         for block in (BLOCK, PIECE_BLOCK)
     )
     starts, lengths = _pieces(of_vertices, offsets)

@@ -89,22 +89,22 @@ def contracted(
     sizes = kernels.sums(cupy.ones(len(cluster), cupy.int64), cluster, clusters).get()
     lengths = kernels.sums(offsets[1:] - offsets[:-1], cluster, clusters).get()
     builder = RangesBuilder(kernels, graph, cluster, clusters)
-    held = buffer(len(columns), columns.dtype), buffer(len(columns), kernels.weight)
+    resident = buffer(len(columns), columns.dtype), buffer(len(columns), kernels.weight)
     made = numpy.zeros(clusters + 1, numpy.int64)
-    item, weight = columns.dtype.itemsize, held[1].itemsize
+    item, weight = columns.dtype.itemsize, resident[1].itemsize
     used = 0
-    kinds = columns.dtype.str[1:], held[1].dtype.str[1:]
+    kinds = columns.dtype.str[1:], resident[1].dtype.str[1:]
     for first, last, begin, end, long in cut_ranges(sizes, lengths, room, *kinds):
         row_offsets, *arrays = builder.long_row(begin, end) if long else builder.rows(begin, end, first, last)
         made[first + 1 : last + 1] = cupy.asnumpy(row_offsets)[1:] + used
         upto = int(made[last])
-        for out, found in zip(held, arrays, strict=True):
+        for out, found in zip(resident, arrays, strict=True):
             # The rest of the buffers stays untouched, and takes no memory.
             out[used:upto] = cupy.asnumpy(found)
         used = upto
         del row_offsets, arrays
     del builder
-    there = [_placed(each[:used], near=used * (item + weight) * 2 <= room) for each in held]
+    there = [_placed(each[:used], near=used * (item + weight) * 2 <= room) for each in resident]
     return cupy.asarray(made), *there
 
 

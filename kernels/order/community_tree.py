@@ -26,7 +26,7 @@ from gravel.kernels.generate.draws import mix
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
-MOST_ROUNDS = 40
+MAX_ROUNDS = 40
 LEAST_MERGED = 128
 """Merging ends with a round that merges fewer than one in so many clusters that have neighbours: on a web
 crawl rounds merge half and more, and on a graph without communities the last ones cost and give nothing."""
@@ -58,7 +58,7 @@ def aggregate(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -
     volumes = numpy.diff(row_offsets)
     total = float(len(column_indices))
     graph: Graph = row_offsets, column_indices, numpy.empty(0, index_dtype(len(column_indices) + 1))
-    while len(tree) < MOST_ROUNDS:
+    while len(tree) < MAX_ROUNDS:
         members = len(graph[0]) - 1
         parent = numpy.empty(members, index_dtype(members))
         of_round = numpy.uint64(salt(len(tree)))

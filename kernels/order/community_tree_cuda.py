@@ -18,7 +18,7 @@ from gravel.kernels.order.buffers import merging, range_of_clusters
 from gravel.kernels.order.clusters_cuda import ClusterKernels
 from gravel.kernels.order.community_ranges_cuda import contracted as ranges
 from gravel.kernels.order.community_ranges_cuda import on_host
-from gravel.kernels.order.community_tree import LEAST_MERGED, MOST_ROUNDS, salt
+from gravel.kernels.order.community_tree import LEAST_MERGED, MAX_ROUNDS, salt
 
 LONG_ROW = 1024  # arcs from which a block reads a row, not a warp
 
@@ -44,7 +44,7 @@ def aggregate(
     volumes = cupy.diff(row_offsets)
     total = numpy.float64(len(column_indices))
     tree: list[Any] = []
-    while vertices and len(tree) < MOST_ROUNDS:
+    while vertices and len(tree) < MAX_ROUNDS:
         members = len(offsets) - 1
         parent = cupy.empty(members, columns.dtype)
         lengths = cupy.diff(offsets)

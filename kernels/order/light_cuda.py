@@ -15,7 +15,7 @@ from gravel.kernels.order import buffers
 from gravel.kernels.order.groups import above_mean, eight_groups
 
 SOURCE = "kernels/order/renumber.cu"
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 
 
 def degree(row_offsets: Any, *, block: int = BLOCK) -> Any:
@@ -74,7 +74,7 @@ def _numbered(row_offsets: Any, kernel: str, classes: tuple[Any, ...], block: in
     order = buffers.order(vertices, vertex_type(vertices)).make(cupy)
     if vertices:
         keys, bits = buffers.keys(vertices).make(cupy), numpy.uint32(index_bits(vertices))
-        kernels = Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex_macro(order.dtype))
+        kernels = Kernels(SOURCE, block=block, most=MAX_BLOCKS, VERTEX=vertex_macro(order.dtype))
         kernels.run(kernel, vertices, row_offsets, vertices, *classes, bits, keys)
         keys.sort()
         kernels.run("ranks", vertices, keys, vertices, bits, order)

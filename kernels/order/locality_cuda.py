@@ -9,7 +9,7 @@ from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.order.measured import OrderStatistics
 
 SOURCE = "kernels/order/locality.cu"
-MOST_BLOCKS = 1 << 12  # each warp ends with three atomic additions
+MAX_BLOCKS = 1 << 12  # each warp ends with three atomic additions
 
 
 def statistics(row_offsets: Any, column_indices: Any, first_vertex: int = 0) -> OrderStatistics:
@@ -21,6 +21,6 @@ def statistics(row_offsets: Any, column_indices: Any, first_vertex: int = 0) -> 
     if not arcs:
         return OrderStatistics()
     sums = cupy.zeros(3, cupy.uint64)
-    kernels = Kernels(SOURCE, most=MOST_BLOCKS, VERTEX=vertex_macro(column_indices.dtype))
+    kernels = Kernels(SOURCE, most=MAX_BLOCKS, VERTEX=vertex_macro(column_indices.dtype))
     kernels.run("measure_order", 32 * rows, row_offsets, column_indices, rows, first_vertex, sums)
     return OrderStatistics(arcs, *(int(each) for each in sums.get()))

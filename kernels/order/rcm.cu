@@ -7,7 +7,7 @@
 // counts, places u32 (most_arcs). The frontier is queue[begin:end]; what is found is appended, by `number` in
 // order: by parent, then rank. `tallies` SIDES of them, zero. `state` receives begin, end, arcs, longest, levels
 // that were gone through, and whether `number` claimed the last level but left it unsorted, since a parent has more
-// than MOST_KIDS children. Block: a multiple of 32 within the kernel's bound. Grid: no more blocks than run at the same
+// than MAX_KIDS children. Block: a multiple of 32 within the kernel's bound. Grid: no more blocks than run at the same
 // time.
 //
 // variants VERTEX: u32 u64
@@ -15,10 +15,10 @@
 #include "kernels/order/rcm_levels.cuh"
 
 constexpr u32 FEW = 8;          // children that a lane sorts in registers
-constexpr u64 MOST_KIDS = 1024; // children of one parent that a warp sorts
+constexpr u64 MAX_KIDS = 1024; // children of one parent that a warp sorts
 constexpr u32 KEPT = 4096;      // finds that a block keeps in shared memory
 // Threads of a block, as many as have the registers.
-constexpr u32 MOST_SEARCHING = sizeof(VERTEX) == 4 ? 1024 : 512, MOST_NUMBERING = sizeof(VERTEX) == 4 ? 768 : 512;
+constexpr u32 MAX_SEARCHING = sizeof(VERTEX) == 4 ? 1024 : 512, MAX_NUMBERING = sizeof(VERTEX) == 4 ? 768 : 512;
 
 struct Finds {
     VERTEX kept[KEPT];
@@ -78,7 +78,7 @@ struct Searching {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(MOST_SEARCHING, 1)
+extern "C" __global__ void __launch_bounds__(MAX_SEARCHING, 1)
     search(const i64* row_offsets, const VERTEX* columns, VERTEX* label, VERTEX* queue, u64 base, u64 begin, u64 end,
            u64 arcs, u64 longest, u64 levels, u64 most_arcs, u64 most_row, u64 solo, u64 most_levels, Tally* tallies,
            u64* state, u64* arrivals) {
@@ -229,7 +229,7 @@ struct Numbering {
             kids = mine > kids ? mine : kids;
         }
         kids = __reduce_max_sync(ALL_LANES, kids);
-        if (lane_id() == 0 && kids > MOST_KIDS) atomicMax(&tally.kids, u64(kids));
+        if (lane_id() == 0 && kids > MAX_KIDS) atomicMax(&tally.kids, u64(kids));
         if (threadIdx.x == 0) of_blocks[team.block()] = running;
         team.meet();
         if (tally.kids) {
@@ -280,7 +280,7 @@ struct Numbering {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(MOST_NUMBERING, 1)
+extern "C" __global__ void __launch_bounds__(MAX_NUMBERING, 1)
     number(const i64* row_offsets, const VERTEX* columns, const VERTEX* rank, const VERTEX* by_rank, VERTEX* claim,
            VERTEX* queue, VERTEX* spare, u32* counts, u32* places, u64* totals, u64 begin, u64 end, u64 arcs,
            u64 longest, u64 levels, u64 most_arcs, u64 most_row, u64 solo, u64 most_levels, Tally* tallies, u64* state,

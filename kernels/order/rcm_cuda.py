@@ -19,7 +19,7 @@ from gravel.kernels.components import components
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.order import buffers
-from gravel.kernels.order.rcm_levels_cuda import MOST_BLOCKS, NOWHERE, Frontier, Levels
+from gravel.kernels.order.rcm_levels_cuda import MAX_BLOCKS, NOWHERE, Frontier, Levels
 
 ENDS = "kernels/order/rcm_ends.cu"
 STATES = 7  # as in rcm_ends.cu
@@ -78,7 +78,7 @@ def _ranks(row_offsets: Any, dtype: Any) -> tuple[Any, Any]:
         by_rank[...] = cupy.argsort(cupy.diff(row_offsets), kind="stable")
         rank[by_rank] = cupy.arange(vertices, dtype=dtype)
         return rank, by_rank
-    run = Kernels(ENDS, most=MOST_BLOCKS, VERTEX=vertex_macro(dtype)).run
+    run = Kernels(ENDS, most=MAX_BLOCKS, VERTEX=vertex_macro(dtype)).run
     keys, shift = buffers.keys(vertices).make(cupy), numpy.uint32(bits)
     run("rank_keys", vertices, row_offsets, vertices, shift, keys)
     keys.sort()
@@ -102,7 +102,7 @@ class _Components:
 
     def __init__(self, row_offsets: Any, column_indices: Any, tuning: dict[str, Any]) -> None:
         dtype = column_indices.dtype
-        self._run = Kernels(ENDS, most=MOST_BLOCKS, VERTEX=vertex_macro(dtype)).run
+        self._run = Kernels(ENDS, most=MAX_BLOCKS, VERTEX=vertex_macro(dtype)).run
         self.levels = Levels(row_offsets, column_indices, *_ranks(row_offsets, dtype), **tuning)
         self.vertices = len(row_offsets) - 1
         self._labels = self._label()

@@ -18,20 +18,20 @@ from gravel.kernels.order.buffers import keys, searches
 
 NARROW = "kernels/order/rcm.cu"
 WIDE = "kernels/order/rcm_wide.cu"
-MOST_BLOCKS = 1 << 13
+MAX_BLOCKS = 1 << 13
 CHUNK, SIDES, TALLY_WORDS, STATE_WORDS = 2048, 3, 4, 6  # as in those files
 
 SOLO = 512
 """Vertices of a level that one block takes alone (docs/tuning.md)."""
 
-MOST_ARCS = 1 << 22
+MAX_ARCS = 1 << 22
 """Arcs of a level beyond which a sweep of all rows costs less than walking the level's rows in the order of
 its vertices."""
 
-MOST_ARCS_ON_HOST = 1 << 16
+MAX_ARCS_ON_HOST = 1 << 16
 """The same for columns in the host's memory, whose lines come faster in order (docs/tuning.md)."""
 
-MOST_ROW = 1 << 14
+MAX_ROW = 1 << 14
 """Arcs of a row beyond which one warp would keep the grid waiting."""
 
 
@@ -68,7 +68,7 @@ class Levels:
         the device, or of the host and mapped.
     rank, by_rank : (vertices,) of the columns' dtype: the place of each vertex by degree and then vertex, and
         the inverse.
-    solo, most_arcs, most_row : see `SOLO`, `MOST_ARCS`, `MOST_ROW`.
+    solo, most_arcs, most_row : see `SOLO`, `MAX_ARCS`, `MAX_ROW`.
 
     """
 
@@ -81,12 +81,12 @@ class Levels:
         *,
         solo: int = SOLO,
         most_arcs: int | None = None,
-        most_row: int = MOST_ROW,
+        most_row: int = MAX_ROW,
     ) -> None:
         import cupy
 
         if most_arcs is None:
-            most_arcs = MOST_ARCS_ON_HOST if lies_on_host(column_indices) else MOST_ARCS
+            most_arcs = MAX_ARCS_ON_HOST if lies_on_host(column_indices) else MAX_ARCS
         self.vertices, self.arcs = len(row_offsets) - 1, len(column_indices)
         self.dtype = column_indices.dtype
         self.row_offsets, self.columns = row_offsets, column_indices
@@ -96,7 +96,7 @@ class Levels:
         self.limits = most_arcs, most_row
         self._solo = solo
         self._narrow = load(NARROW, VERTEX=vertex_macro(self.dtype))
-        self._wide = Kernels(WIDE, most=MOST_BLOCKS, VERTEX=vertex_macro(self.dtype)).run
+        self._wide = Kernels(WIDE, most=MAX_BLOCKS, VERTEX=vertex_macro(self.dtype)).run
         self._tallies = cupy.zeros(SIDES * TALLY_WORDS, cupy.uint64)
         self._state = cupy.zeros(STATE_WORDS, cupy.uint64)
         self._arrivals = {name: cupy.zeros(1, cupy.uint64) for name in ("search", "number")}

@@ -21,7 +21,7 @@ from gravel.kernels.order.buffers import keys, new_columns, renumbering
 SOURCE = "kernels/order/renumber.cu"
 LONG_ROW = 1024  # arcs from which a block copies a row, not a warp
 ARCS_AT_ONCE = 1 << 29  # arcs sorted at once: their keys and the sort's copy take 8 GiB
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 
 
 class Renumbering:
@@ -61,7 +61,7 @@ class Renumbering:
         self._new_columns = permutation if column_permutation is None else column_permutation
         self._bits = index_bits(len(self._new_columns))
         vertex = vertex_macro(column_indices.dtype)
-        self._run = Kernels(SOURCE, block=block, most=MOST_BLOCKS, VERTEX=vertex).run
+        self._run = Kernels(SOURCE, block=block, most=MAX_BLOCKS, VERTEX=vertex).run
         self._inverse, self.row_offsets = make(renumbering(vertices), cupy).values()
         if not vertices:
             return

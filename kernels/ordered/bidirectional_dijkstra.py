@@ -27,10 +27,10 @@ def weighted_path(
     states = numpy.zeros((2, n), numpy.uint8)
     before, best = numpy.empty((2, n), dtype), numpy.empty((2, n), weight)
     heaps = tuple(_heap(weight, len(rows[1]) + 1) for rows in (forward, backward))
-    meeting, length = _search(forward, backward, source, target, states, before, best, heaps)
-    if meeting < 0:
+    middle, length = _search(forward, backward, source, target, states, before, best, heaps)
+    if middle < 0:
         return None
-    vertices = [meeting]
+    vertices = [middle]
     while vertices[-1] != source:
         vertices.append(int(before[0, vertices[-1]]))
     vertices.reverse()
@@ -55,7 +55,7 @@ def _expand(
     vertices: NDArray[Any],
     size: int,
     number: int,
-    meeting: Any,
+    middle: Any,
     length: Any,
 ) -> tuple[int, int, Any, Any]:
     """Relax a row; returns the heap's size, the next number, and where the shortest path so far meets."""
@@ -70,9 +70,9 @@ def _expand(
             number += 1
             if states[1 - side, w] != 0:
                 whole = longer + best[1 - side, w]
-                if meeting < 0 or whole < length:
-                    meeting, length = w, whole
-    return size, number, meeting, length
+                if middle < 0 or whole < length:
+                    middle, length = w, whole
+    return size, number, middle, length
 
 
 @serial
@@ -99,7 +99,7 @@ def _search(
     size = _push(keys, numbers, vertices, 0, zero, 0, source)
     back_size = _push(back_keys, back_numbers, back_vertices, 0, zero, 1, target)
     number, side = 2, 1
-    meeting, length = numpy.int64(-1), zero
+    middle, length = numpy.int64(-1), zero
     while size > 0 and back_size > 0:
         side = 1 - side  # an outdated entry is a turn too
         if side == 0:
@@ -112,16 +112,16 @@ def _search(
             continue
         states[side, v] = 2
         if states[1 - side, v] == 2:
-            return meeting, length
+            return middle, length
         if side == 0:
-            size, number, meeting, length = _expand(
+            size, number, middle, length = _expand(
                 row_offsets, column_indices, weights, v, near, side, states, before, best,
-                keys, numbers, vertices, size, number, meeting, length,
+                keys, numbers, vertices, size, number, middle, length,
             )  # fmt: skip
         else:
-            back_size, number, meeting, length = _expand(
+            back_size, number, middle, length = _expand(
                 back_offsets, back_indices, back_weights, v, near, side, states, before, best,
-                back_keys, back_numbers, back_vertices, back_size, number, meeting, length,
+                back_keys, back_numbers, back_vertices, back_size, number, middle, length,
             )  # fmt: skip
     return numpy.int64(-1), zero
 

@@ -23,15 +23,15 @@ def predecessors(
     place[order] = numpy.arange(1, len(order) + 1)
     offsets = numpy.zeros(len(order) + 1, numpy.int64)
     search = row_offsets, column_indices, order, found.level_offsets, place
-    _deal(*search, offsets[1:], numpy.empty(0, column_indices.dtype))
+    _distribute(*search, offsets[1:], numpy.empty(0, column_indices.dtype))
     numpy.cumsum(offsets, out=offsets)
     vertices = numpy.empty(int(offsets[-1]), column_indices.dtype)
-    _deal(*search, offsets[:-1].copy(), vertices)
+    _distribute(*search, offsets[:-1].copy(), vertices)
     return offsets, vertices
 
 
 @serial
-def _deal(
+def _distribute(
     row_offsets: NDArray[Any],
     column_indices: NDArray[Any],
     order: NDArray[Any],

@@ -10,7 +10,7 @@ VERTICES = 1024
 LEAST_UNIT = 128
 """Arcs of the shortest unit of an encoded row that is long."""
 
-MOST_CHUNKS = 1 << 14
+MAX_CHUNKS = 1 << 14
 """Chunks of rows on the CPU, each with sums of its own."""
 
 
@@ -26,7 +26,7 @@ def on_host(vertices: int, *, encoded: bool = False, personalized: bool = False)
     jumps = vertices * personalized
     given = table("host", outgoing=("f8", vertices), jumps=("f8", jumps), teleport=("f8", jumps))
     counted = table("host", arcs=("i8", vertices * encoded), dangling=("u1", vertices))
-    return *given, *counted, *ranks(vertices, MOST_CHUNKS)
+    return *given, *counted, *ranks(vertices, MAX_CHUNKS)
 
 
 def ranks_on_device(vertices: int) -> Table:

@@ -6,16 +6,16 @@
 //
 // Contract: f64 (vertices) are sums, inverse (0 where dangling), ranks, shares; teleport and leak are, too, or have one value
 // for all with a stride of 0. totals f64 (2): the residual, and the rank of dangling vertices. parts f64 (2, groups). Blocks
-// of whole warps, up to MOST_WARPS of them; one block for `finish`.
+// of whole warps, up to MAX_WARPS of them; one block for `finish`.
 
 #include "kernels/cuda/types.cuh"
 
-constexpr u32 MOST_WARPS = 8;
+constexpr u32 MAX_WARPS = 8;
 constexpr u32 VERTICES = 1024;  // gravel.kernels.pagerank.sizes.VERTICES
 
 // The sums of a block's values, in thread 0.
 __device__ __forceinline__ void add_up(double& residual, double& dangling) {
-    __shared__ double of_warps[2][MOST_WARPS];
+    __shared__ double of_warps[2][MAX_WARPS];
     residual = warp_sum(residual);
     dangling = warp_sum(dangling);
     if (lane_id() == 0) {

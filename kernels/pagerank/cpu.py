@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.spans import readable, span, values_of
-from gravel.kernels.pagerank.buffers import MOST_CHUNKS, ranks
+from gravel.kernels.pagerank.buffers import MAX_CHUNKS, ranks
 from gravel.kernels.row_blocks import equal_blocks
 from gravel.kernels.team import PRIVATE, Team, close, closed, finish, idle, open_phase, take, wait_for_all
 from gravel.kernels.threads import thread_count
@@ -49,7 +49,7 @@ class Ranks:
         arcs = offsets if rows.layout == "csr" else _arcs(rows)
         if weights is not None and len(weights) != int(arcs[-1]):
             raise ValueError(f"there are {len(weights)} weights and {int(arcs[-1])} arcs")
-        blocks = equal_blocks(arcs, CHUNK, MOST_CHUNKS)
+        blocks = equal_blocks(arcs, CHUNK, MAX_CHUNKS)
         bounds = numpy.array([0, *(last for _, last in blocks)], numpy.int64)
         self.rank, inverse, shares, parts = make(ranks(n, len(blocks)), numpy).values()
         numpy.divide(1.0, outgoing, out=inverse, where=outgoing != 0)

@@ -23,7 +23,7 @@ WARP = 32
 TILE = 2048
 """Arcs of a tile, as in columns.cu."""
 
-MOST_BLOCKS = 1 << 30
+MAX_BLOCKS = 1 << 30
 
 WEIGHTS = {numpy.dtype(numpy.float32): "float", numpy.dtype(numpy.float64): "double"}
 """Weights as they are; all others become float64."""
@@ -36,7 +36,7 @@ class Ranks:
         import cupy
 
         n = rows.vertex_count
-        self._commit = Kernels("kernels/pagerank/commit.cu", most=MOST_BLOCKS)
+        self._commit = Kernels("kernels/pagerank/commit.cu", most=MAX_BLOCKS)
         self._rows = _Columns(rows, weights) if rows.layout == "csr" else _Encoded(rows, weights)
         self.rank, self._sums, self._parts = make(ranks_on_device(n), cupy).values()
         self.rank[:] = cupy.asarray(walk.start)
@@ -82,7 +82,7 @@ class _Columns:
                 weights = weights.astype(numpy.float64)
         kind = "u8" if weights is None else WEIGHTS[numpy.dtype(weights.dtype)]
         vertex = vertex_macro(columns.dtype)
-        self._kernels = Kernels("kernels/pagerank/columns.cu", most=MOST_BLOCKS, VERTEX=vertex, WEIGHT=kind)
+        self._kernels = Kernels("kernels/pagerank/columns.cu", most=MAX_BLOCKS, VERTEX=vertex, WEIGHT=kind)
         self._tiles = -(-arcs // TILE)
         firsts = cupy.minimum(cupy.arange(self._tiles + 1, dtype=numpy.int64) * TILE, max(0, arcs - 1))
         first_row = (cupy.searchsorted(offsets, firsts, side="right") - 1).astype(numpy.int64)
@@ -110,8 +110,8 @@ class _Encoded:
 
         if weights is not None:
             raise ValueError("weighted PageRank on a GPU reads columns (gravel.kernels.layouts.decode)")
-        self._held = with_units(rows)
-        self._read = device_rows(self._held)
+        self._with_units = with_units(rows)
+        self._read = device_rows(self._with_units)
         vertex = vertex_macro(rows.dtype)
         self._kernels = Kernels("kernels/pagerank/encoded.cu", LAYOUT=rows.layout, VERTEX=vertex)
         self._count = rows.vertex_count

@@ -28,10 +28,10 @@ BLOCK = 256
 ROUNDS = 8
 """Arcs of a thread in a tile, as in `split.cu`."""
 
-MOST_RANKS = 64
+MAX_RANKS = 64
 """Ranks that a range is divided among at once: what a block counts in shared memory."""
 
-MOST_BLOCKS = 1 << 14
+MAX_BLOCKS = 1 << 14
 
 
 Pieces = Iterable[tuple[int, Any]]
@@ -128,21 +128,21 @@ def split_rows(
     first_row : the vertex of the first row.
     index : of `index_delegates`; None for stripes, whose shares have nn alone.
 
-    Raises ValueError for more than `MOST_RANKS` ranks at once.
+    Raises ValueError for more than `MAX_RANKS` ranks at once.
 
     """
     import cupy
 
     span, arcs, rows = high - low, len(columns), len(row_offsets) - 1
-    if span > MOST_RANKS:
-        raise ValueError(f"{span} ranks at once are too many; at most {MOST_RANKS} are made together")
+    if span > MAX_RANKS:
+        raise ValueError(f"{span} ranks at once are too many; at most {MAX_RANKS} are made together")
     names = SUBGRAPHS[:1] if index is None else SUBGRAPHS
     buckets = list(product(names, range(low, high)))
     lengths, shifts = _lengths(buckets, first_row, rows, index, ranks)
     tiles = -(-arcs // (BLOCK * ROUNDS))
     sums = cupy.zeros(len(buckets) * tiles + 1, numpy.int64)
     module = load(SOURCE, VERTEX=vertex_macro(columns.dtype))
-    grid = (blocks_for(tiles, 1, most=MOST_BLOCKS),), (BLOCK,)
+    grid = (blocks_for(tiles, 1, most=MAX_BLOCKS),), (BLOCK,)
     delegates = (numpy.uint64(0),) * 3 if index is None else index
     span_of_ranks = numpy.uint32(ranks), numpy.uint32(low), numpy.uint32(span)
     rows_given = row_offsets, columns, numpy.uint64(first_row), numpy.uint64(rows)

@@ -268,11 +268,11 @@ class _Exchange:
             parcels[rank] = Pairs(places, values[mine].astype(state.vertex_dtype))
         self.vertex_bytes += sum(parcels[rank].nbytes for rank in end.others)
         message = {rank: (len(vertices) > 0, parcels[rank]) for rank in end.others}
-        told = yield from swap(end, message)
+        gathered = yield from swap(end, message)
         state.hook(*parcels[end.rank])
-        for _, pairs in told.values():
+        for _, pairs in gathered.values():
             state.hook(*pairs)
-        return len(vertices) > 0 or any(fell for fell, _ in told.values())
+        return len(vertices) > 0 or any(fell for fell, _ in gathered.values())
 
 
 def components_program(end: Endpoint, state: ComponentsRank) -> Program[RankComponents]:
@@ -298,7 +298,7 @@ def components_program(end: Endpoint, state: ComponentsRank) -> Program[RankComp
 
 
 def components_of_rank(wire: Wire, state: ComponentsRank) -> RankComponents:
-    """Find components as one rank of a gang; every rank calls this with its own state."""
+    """Find components as one rank of a rank group; every rank calls this with its own state."""
     return drive(components_program(Endpoint(wire), state), wire)
 
 

@@ -9,15 +9,15 @@
 
 #include "kernels/cuda/grid_barrier.cuh"
 
-constexpr u32 MOST_DEVICES = 16;
+constexpr u32 MAX_DEVICES = 16;
 constexpr u32 SPINS_PER_CHECK = 64;  // of the clock and of the abort flag
 
 // Of one device. `flags` and `abort` are written by other devices too.
 struct Barrier {
     u64* arrivals;  // of all barriers
     u64* released;  // how many times all devices have synchronised; GONE where they did not
-    u64* flags[MOST_DEVICES];  // of each device, a word for each device
-    u64* abort[MOST_DEVICES];
+    u64* flags[MAX_DEVICES];  // of each device, a word for each device
+    u64* abort[MAX_DEVICES];
     u64 devices, device;
     u64 limit;  // nanoseconds
 };

@@ -16,7 +16,7 @@ constexpr u64 LISTED_ARCS = 1 << 14;
 constexpr u32 LISTED_SHARE = 8;
 
 // Vertices that a block lists for nn at most, unless there is no way without a list: of more nn is visited backward, mostly.
-constexpr u32 MOST_LISTED = 1 << 12;
+constexpr u32 MAX_LISTED = 1 << 12;
 
 // What all ranks know of a level.
 struct Everywhere {

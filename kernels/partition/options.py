@@ -18,7 +18,7 @@ BARRIER_SECONDS = 20.0
 """Ranks wait at most for a level of the slowest one. One that reads 140 GB of columns over a link of 51 GB/s
 takes 3 s; the rest is for a host that is busy."""
 
-MOST_BARRIER_SECONDS = 3600.0
+MAX_BARRIER_SECONDS = 3600.0
 """A GPU that waits keeps all its multiprocessors busy: nobody wants that for longer than an hour."""
 
 
@@ -72,8 +72,8 @@ class SearchOptions:
         if self.reduction not in ("blocking", "overlapped"):
             raise ValueError(f"reduction is {self.reduction!r}; it can be 'blocking' or 'overlapped'")
         if self.reduction_algorithm not in ALGORITHMS:
-            told = ", ".join(map(repr, ALGORITHMS))
-            raise ValueError(f"reduction_algorithm is {self.reduction_algorithm!r}; it can be {told}")
+            known = ", ".join(map(repr, ALGORITHMS))
+            raise ValueError(f"reduction_algorithm is {self.reduction_algorithm!r}; it can be {known}")
         if self.message_bytes < 0 or self.message_bytes % 4:
             raise ValueError(
                 f"message_bytes is {self.message_bytes}; it is a multiple of the 4 bytes of a vertex, "
@@ -103,9 +103,9 @@ class SearchOptions:
 
 def check_barrier_seconds(seconds: float) -> None:
     """Raise ValueError for a limit that cannot be."""
-    if not 0 < seconds <= MOST_BARRIER_SECONDS:
+    if not 0 < seconds <= MAX_BARRIER_SECONDS:
         raise ValueError(
-            f"barrier_seconds is {seconds}; it is above 0 and at most {MOST_BARRIER_SECONDS:g}, and "
+            f"barrier_seconds is {seconds}; it is above 0 and at most {MAX_BARRIER_SECONDS:g}, and "
             f"{BARRIER_SECONDS:g} by default"
         )
 

@@ -115,9 +115,9 @@ struct World {
 };
 
 // Shared memory of a warp that is anybody's between barriers.
-constexpr u32 MOST_WARPS = 16, WORDS_OF_WARP = 272;
+constexpr u32 MAX_WARPS = 16, WORDS_OF_WARP = 272;
 __device__ __forceinline__ u32* words_of_warp() {
-    __shared__ u32 words[MOST_WARPS][WORDS_OF_WARP];
+    __shared__ u32 words[MAX_WARPS][WORDS_OF_WARP];
     return words[warp_id()];
 }
 

@@ -20,7 +20,7 @@
 #include "kernels/partition/device_barrier.cuh"
 #include "kernels/partition/staged.cuh"
 
-constexpr u32 MOST_HERE = 16;  // ranks of a device
+constexpr u32 MAX_HERE = 16;  // ranks of a device
 
 // Words of `log`: levels; with PLACED the sectors that the whole search read over the link; the clock when all devices
 // had come and when the last block here was done, and how many blocks were. Then from FIRST_LEVEL on for each of the first
@@ -80,16 +80,16 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     search(const Rank* ranks, const u64* here, const VERTEX* delegates, const Barrier* barrier, const Factors* factors,
            u64* log, u64 logged, u64 here_count, u64 rank_count, u64 delegate_count, u64 words, u64 nn_rows, u64 source_vertex,
            u64 source_delegate, u64 source_id, u64 max_depth, const Stages* staged) {
-    __shared__ Ahead known[MOST_HERE];
+    __shared__ Ahead known[MAX_HERE];
     // Of global memory these and all other pointers would be fetched anew after every barrier.
-    __shared__ Rank own[MOST_HERE];
+    __shared__ Rank own[MAX_HERE];
     __shared__ World w;
     __shared__ BlockRow row;
-    __shared__ u64 sums[MOST_HERE * COUNTS];
-    __shared__ u64 tails[MOST_HERE * MOST_DEVICES];
+    __shared__ u64 sums[MAX_HERE * COUNTS];
+    __shared__ u64 tails[MAX_HERE * MAX_DEVICES];
     __shared__ Everywhere all;
     __shared__ Barrier m;
-    __shared__ Afar afar[MOST_HERE * MOST_DEVICES];
+    __shared__ Afar afar[MAX_HERE * MAX_DEVICES];
 #pragma unroll 1
     for (u32 fetched = warp_id(); fetched < FETCHES; fetched += blockDim.x / WARP) {
         for (u32 k = 0; fetched == OF_RANKS && k < here_count; ++k) {
@@ -110,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             if (PLACED) link_sectors() = 0;
         }
     }
-    for (u32 i = threadIdx.x; i < MOST_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
+    for (u32 i = threadIdx.x; i < MAX_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
     if (PLACED && global_thread() == 0) log[LINK_SECTORS] = 0;
     __syncthreads();
     // When a device was launched is no part of a search.
@@ -176,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             const Rank& r = own[k];
             u64* counts = r.counts + side_of(ahead);
             Tally tally;
-            Commit asked{known[k].nn_lists, known[k].lists && all.delegates_left, r.nn_owners ? MOST_LISTED : ~0u,
+            Commit asked{known[k].nn_lists, known[k].lists && all.delegates_left, r.nn_owners ? MAX_LISTED : ~0u,
                            known[k].sweeps, all.delegates_left != 0};
             commit_normals(r, counts, tally, asked, [&](u64 own, bool live, u32 newly) {
                 if (live) label(r, own, newly, i32(ahead));

@@ -6,7 +6,7 @@ constexpr u32 TILE = 512;  // arcs of delegates that a warp takes at once, where
 
 enum Reading : u32 { READ_NN, READ_ND, READ_DN, READ_DD };
 
-constexpr u32 MOST_RANKS = 256;
+constexpr u32 MAX_RANKS = 256;
 
 // Whether a vertex of another rank has not been sent there yet, where that is remembered.
 __device__ __forceinline__ bool unsent(const Rank& r, u32 to, u32 id) {
@@ -45,8 +45,8 @@ __device__ __forceinline__ void send(const Rank& r, const bool (&live)[N], const
 template <u32 N>
 __device__ __forceinline__ void send_together(u32 ranks, const Rank& r, const bool (&live)[N], const u32 (&to)[N],
                                               const u32 (&id)[N], const u32 (&owner)[N]) {
-    __shared__ u32 counts[MOST_RANKS];
-    __shared__ u64 begins[MOST_RANKS];
+    __shared__ u32 counts[MAX_RANKS];
+    __shared__ u64 begins[MAX_RANKS];
     u32 place[N];
     for (u32 to_rank = threadIdx.x; to_rank < ranks; to_rank += blockDim.x) counts[to_rank] = 0;
     __syncthreads();

@@ -1,7 +1,7 @@
 """Searches over all ranks of a partition: in lock step here, or each rank on its own worker.
 
 `PartitionSearch` runs the ranks of `gravel.kernels.partition.program` one after another in this process.
-`search_rank` is the same program as one rank of a gang.
+`search_rank` is the same program as one rank of a rank group.
 """
 
 from __future__ import annotations
@@ -95,5 +95,5 @@ class PartitionSearch(LockStepSearch):
 
 
 def search_rank(wire: Wire, state: RankSearch, source: int) -> RankLabels:
-    """Search from one vertex as one rank of a gang; every rank calls this with its own state."""
+    """Search from one vertex as one rank of a rank group; every rank calls this with its own state."""
     return drive(search_program(Endpoint(wire), state, source), wire)

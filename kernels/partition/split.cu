@@ -14,8 +14,8 @@
 enum Kind { NN, ND, DN, DD };
 
 constexpr u32 ROUNDS = 8;
-constexpr u32 MOST_WARPS = 8;
-constexpr u32 MOST_BUCKETS = 256;  // of 64 ranks with four kinds each
+constexpr u32 MAX_WARPS = 8;
+constexpr u32 MAX_BUCKETS = 256;  // of 64 ranks with four kinds each
 
 struct Rows {
     const u64* offsets;
@@ -99,7 +99,7 @@ extern "C" __global__ void count_arcs(const u64* offsets, const VERTEX* columns,
                                       u32 all_ranks, u32 low, u32 span, const u64* words, const u32* before,
                                       const u64* degrees, u32 buckets, u64 tiles, const u64* lengths,
                                       u64* histogram) {
-    __shared__ u32 counts[MOST_BUCKETS];
+    __shared__ u32 counts[MAX_BUCKETS];
     const Rows rows = {offsets, columns, first_row, row_count};
     const Ranks ranks = {all_ranks, low, span};
     const Delegates delegates = {words, before, degrees};
@@ -132,8 +132,8 @@ extern "C" __global__ void count_arcs(const u64* offsets, const VERTEX* columns,
 extern "C" __global__ void fill_arcs(const u64* offsets, const VERTEX* columns, u64 first_row, u64 row_count,
                                      u32 all_ranks, u32 low, u32 span, const u64* words, const u32* before,
                                      const u64* degrees, u32 buckets, u64 tiles, const u64* sums, const u64* made) {
-    __shared__ u32 counts[MOST_WARPS][MOST_BUCKETS];
-    __shared__ u64 begins[MOST_BUCKETS];
+    __shared__ u32 counts[MAX_WARPS][MAX_BUCKETS];
+    __shared__ u64 begins[MAX_BUCKETS];
     const Rows rows = {offsets, columns, first_row, row_count};
     const Ranks ranks = {all_ranks, low, span};
     const Delegates delegates = {words, before, degrees};

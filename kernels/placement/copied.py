@@ -35,20 +35,20 @@ class CopiedParts:
         import cupy
 
         self.notes: list[str] = []
-        held = [buffer(max(1, room), array.dtype) for _ in range(buffers)]
+        copies = [buffer(max(1, room), array.dtype) for _ in range(buffers)]
         # What is pinned stays so while this lives.
         self._pinned: list[Pinned] = []
         try:
-            self._pinned = [pin(each, host) for each in held]
+            self._pinned = [pin(each, host) for each in copies]
         except PinnedRefused as error:
             self.notes.append(
                 f"the system refuses pinned memory ({error}), so parts are copied from ordinary memory"
             )
         self._there = [cupy.zeros(max(1, room), array.dtype) for _ in range(buffers)]
-        self._reader = RangeReader(array, ranges, held)
+        self._reader = RangeReader(array, ranges, copies)
         self._copying = cupy.cuda.Stream(non_blocking=True)
-        self._copied = [cupy.cuda.Event(disable_timing=True) for _ in held]
-        self._worked = [cupy.cuda.Event(disable_timing=True) for _ in held]
+        self._copied = [cupy.cuda.Event(disable_timing=True) for _ in copies]
+        self._worked = [cupy.cuda.Event(disable_timing=True) for _ in copies]
 
     def each(self, parts: Sequence[int]) -> Iterator[tuple[int, Any, int]]:
         """Yield (part, the buffer that holds it, its bytes), in the order of `parts`.

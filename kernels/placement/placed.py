@@ -60,21 +60,23 @@ def place(
         return Placed(plan, {name: _on_device(array) for name, array in arrays.items()})
     if plan.placement == "streamed":
         return Placed(plan, dict(arrays))
-    held = {name: in_pages(array) for name, array in arrays.items()}
+    in_memory = {name: in_pages(array) for name, array in arrays.items()}
     try:
-        pinned = {name: pin(array, host) for name, array in held.items()}
+        pinned = {name: pin(array, host) for name, array in in_memory.items()}
     except PinnedRefused as error:
-        return _without_pinned(held, plan, sizes, limits, str(error))
+        return _without_pinned(in_memory, plan, sizes, limits, str(error))
     return Placed(plan, {name: each.view() for name, each in pinned.items()}, pinned)
 
 
-def _without_pinned(held: dict[str, Any], plan: Plan, sizes: Sizes, limits: Limits, refusal: str) -> Placed:
+def _without_pinned(
+    in_memory: dict[str, Any], plan: Plan, sizes: Sizes, limits: Limits, refusal: str
+) -> Placed:
     name = "device" if limits.device is None or sizes.on_device <= limits.device else "streamed"
     # The rows are in ordinary memory already, so their limit is no reason to stop.
     other = on_gpu(sizes, replace(limits, host=None), name)
     note = f"the system refuses pinned memory ({refusal}), so the rows are not {plan.placement} but "
     note += "on the device" if name == "device" else "copied there part by part"
-    placed = place(held, replace(other, reason=note), sizes, limits)
+    placed = place(in_memory, replace(other, reason=note), sizes, limits)
     return replace(placed, notes=(note,))
 
 

@@ -209,12 +209,12 @@ def _needs(plan: Plan) -> str:
 
 
 def _allowed(limits: Limits) -> str:
-    said = [
+    parts = [
         f"{size_text(limit)} of {name} memory"
         for name, limit in (("device", limits.device), ("host", limits.host))
         if limit is not None
     ]
-    return f"it may take {' and '.join(said)}"
+    return f"it may take {' and '.join(parts)}"
 
 
 def _cure(plan: Plan, limits: Limits, fitting: list[str]) -> str:

@@ -35,7 +35,7 @@ class Workspace:
         self.words = numpy.full((2, vertices), unreached, numpy.uint64)
         self.when = numpy.zeros((2, vertices), numpy.int32)
         self.piled = numpy.zeros((2, vertices), numpy.uint8)
-        self.held = numpy.empty(vertices, numpy.uint64)
+        self.labelled = numpy.empty(vertices, numpy.uint64)
         self.touched = numpy.empty((2, vertices), numpy.int64)
         self.far = numpy.empty((3, vertices), numpy.int64)
         self.near = numpy.empty((2, vertices), numpy.int64)
@@ -43,7 +43,7 @@ class Workspace:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """As kernels take them."""
-        return self.words, self.when, self.piled, self.held, self.touched, self.far, self.near
+        return self.words, self.when, self.piled, self.labelled, self.touched, self.far, self.near
 
 
 class CpuPairs:
@@ -141,7 +141,7 @@ def _search(graph: Any, options: Any, source: int, target: int, own: Any, counts
     """
     offsets, columns, weights, back_offsets, back_columns, back_weights = graph
     counted, width, unreached = options
-    words, when, piled, held, touched, far, near = own
+    words, when, piled, labelled, touched, far, near = own
     best = unreached
     zero, one = numpy.uint64(0), numpy.uint64(1)
     bounds = numpy.zeros(2, numpy.uint64)
@@ -188,7 +188,7 @@ def _search(graph: Any, options: Any, source: int, target: int, own: Any, counts
         while size > 0:
             stamp += 1
             for i in range(size):
-                held[near[0, i]] = mine[near[0, i]]
+                labelled[near[0, i]] = mine[near[0, i]]
             fresh = 0
             for i in range(size):
                 u = near[0, i]
@@ -198,7 +198,7 @@ def _search(graph: Any, options: Any, source: int, target: int, own: Any, counts
                 for arc in range(begin, end):
                     v = numpy.int64(back_columns[arc] if side else columns[arc])
                     at = 0 if counted else arc
-                    longer = lengthened(held[u], back_weights[at] if side else weights[at])
+                    longer = lengthened(labelled[u], back_weights[at] if side else weights[at])
                     # What is no shorter than a path that is known leads to no shorter one.
                     if longer >= mine[v] or longer >= best:
                         continue
@@ -240,7 +240,7 @@ def _walk(
     """
     offsets, columns, weights, back_offsets, back_columns, back_weights = graph
     counted, _, unreached = options
-    words, when, _, held, touched, _, near = own
+    words, when, _, labelled, touched, _, near = own
     # The nearest of those in the middle, and the first to be found: both ways have no other vertex in common.
     middle = numpy.int64(-1)
     for i in range(counts[TOUCHED]):
@@ -263,7 +263,7 @@ def _walk(
             begin, end = back_offsets[v], back_offsets[v + 1]
             if side:
                 begin, end = offsets[v], offsets[v + 1]
-            chosen = numpy.int64(len(held))
+            chosen = numpy.int64(len(labelled))
             for arc in range(begin, end):
                 u = numpy.int64(columns[arc] if side else back_columns[arc])
                 at = 0 if counted else arc
@@ -272,7 +272,7 @@ def _walk(
                     continue
                 if lengthened(before, weights[at] if side else back_weights[at]) <= words[side, v]:
                     chosen = u
-            if chosen == len(held):
+            if chosen == len(labelled):
                 return 0, 0
             v = chosen
         sizes = (sizes[0], steps) if side else (steps, 0)

@@ -62,17 +62,17 @@ def search_program(end: Endpoint, state: StripedRankSearch, source: int) -> Prog
         clock, own = Stopwatch(), state.frontier_size
         bins = state.expand()
         expand = clock.lap()
-        told = yield from gather(end, (own, bins.kept))
+        gathered = yield from gather(end, (own, bins.kept))
         barrier = clock.lap()
-        if not any(size for size, _ in told):
+        if not any(size for size, _ in gathered):
             break
-        going_on = any(any(kept) for _, kept in told)
+        going_on = any(any(kept) for _, kept in gathered)
         contracting = exchange = 0.0
         claimed = sent_bytes = 0
         if going_on:
             parcels = {rank: bins.of(rank) for rank in end.others if bins.kept[rank]}
             sent_bytes = sum(ids.nbytes + tails.nbytes for ids, tails in parcels.values())
-            ticket = end.post(parcels, [rank for rank in end.others if told[rank][1][end.rank]])
+            ticket = end.post(parcels, [rank for rank in end.others if gathered[rank][1][end.rank]])
             exchange = clock.lap()
             state.receive(end.rank, *bins.of(end.rank))
             contracting = clock.lap()
@@ -129,5 +129,5 @@ class StripedSearch(LockStepSearch):
 
 
 def search_rank(wire: Wire, state: StripedRankSearch, source: int) -> RankLabels:
-    """Search from one vertex as one rank of a gang; every rank calls this with its own state."""
+    """Search from one vertex as one rank of a rank group; every rank calls this with its own state."""
     return drive(search_program(Endpoint(wire), state, source), wire)

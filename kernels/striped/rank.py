@@ -269,13 +269,13 @@ class StripedRankSearch:
         """Contract one rank's bin: look up the status of its vertices and claim the unvisited."""
         if not len(ids):
             return
-        told = (ids, tails, self.ranks, sender, self.level, self.distance, self.predecessor, self.tree)
+        arguments = (ids, tails, self.ranks, sender, self.level, self.distance, self.predecessor, self.tree)
         # Cutting takes longer than the work of a small bin, and most levels of a deep graph have such.
         blocks = even_blocks(len(ids)) if len(ids) > BINS_ALONE else []
         if len(blocks) > 1:
-            run_blocks(lambda a, b: contract_block(a, b, *told, self._newly, self._marker), blocks)
+            run_blocks(lambda a, b: contract_block(a, b, *arguments, self._newly, self._marker), blocks)
         else:
-            self._marker[0] = contract(*told, self._newly, self._marker[0])
+            self._marker[0] = contract(*arguments, self._newly, self._marker[0])
 
     def commit(self) -> int:
         """End a level: what was claimed is the next frontier. Returns how many vertices."""

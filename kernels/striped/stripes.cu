@@ -13,7 +13,7 @@
 #include "kernels/striped/contract.cuh"
 #include "kernels/striped/expand.cuh"
 
-constexpr u32 MOST_HERE = 16;  // ranks of a device
+constexpr u32 MAX_HERE = 16;  // ranks of a device
 
 // Words of `log`: levels, then for each of the first levels a record: nanoseconds of expanding, of waiting, of
 // contracting and of waiting again; then of each rank here frontier, arcs, duplicates, masked, newly visited, and what its
@@ -62,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
     search(const Stripe* stripes, const u64* here, const Barrier* barrier, u64* log, u64 here_count, u64 rank_count,
            u64 vertices, u64 parts, u64 history, u64 gathers, u64 longest, u64 logged, u64 source, u64 max_depth) {
     __shared__ Expansion shared;
-    __shared__ Window windows[MOST_HERE];
+    __shared__ Window windows[MAX_HERE];
     __shared__ u32 answer;
     const World w{stripes, here, here_count, rank_count, vertices, longest};
     const Barrier& m = *barrier;

@@ -9,7 +9,7 @@ import numpy
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
 from gravel.kernels.cuda.launch import BLOCK, Kernels
 from gravel.kernels.text.kinds import byte_kinds
-from gravel.kernels.text.pairs_cuda import MOST_BLOCKS, NONE, SCAN_BLOCK, TILE
+from gravel.kernels.text.pairs_cuda import MAX_BLOCKS, NONE, SCAN_BLOCK, TILE
 
 SOURCE = "kernels/text/lists.cu"
 
@@ -67,7 +67,7 @@ class ListParser:
         tiles = -(-end // TILE)
         piece = text, numpy.uint64(first), numpy.uint64(end), self._kinds, numpy.uint64(tiles)
         module = load(SOURCE, ID=vertex_macro(self._dtype))
-        grid = (min(tiles, MOST_BLOCKS),), (BLOCK,)
+        grid = (min(tiles, MAX_BLOCKS),), (BLOCK,)
         self._results[:] = self._fresh
         module.get_function("count_tokens")(*grid, (*piece, *self._tables, self._results))
         scanned = *self._tables, numpy.uint64(tiles), self._results
@@ -79,7 +79,7 @@ class ListParser:
         module.get_function("mark_rows")(*grid, (*piece, *self._tables, row_tokens))
         shape = numpy.int32(self._skip), numpy.int32(self._weighted)
         counted = row_tokens, numpy.uint64(lines), numpy.uint64(max(0, self._rows - row)), *shape
-        over_lines = (blocks_for(lines, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+        over_lines = (blocks_for(lines, BLOCK, most=MAX_BLOCKS),), (BLOCK,)
         module.get_function("count_arcs")(*over_lines, (*counted, arcs, self._results))
         row_arcs = cupy.zeros(lines + 1, numpy.uint32)
         cupy.cumsum(arcs, dtype=numpy.uint32, out=row_arcs[1:])
@@ -97,6 +97,6 @@ class ListParser:
 
 def add_imbalance(source: Any, target: Any, weight: Any | None, first: int, imbalance: Any) -> None:
     """Add arcs' fingerprints as `lists.add_imbalance` does; `weight` may be None."""
-    kernels = Kernels(SOURCE, most=MOST_BLOCKS, ID=vertex_macro(source.dtype))
+    kernels = Kernels(SOURCE, most=MAX_BLOCKS, ID=vertex_macro(source.dtype))
     given = source, target, weight, len(source), first, len(imbalance), imbalance
     kernels.run("add_imbalance", len(source), *given)

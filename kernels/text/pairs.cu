@@ -14,7 +14,7 @@
 #include "kernels/text/numbers.cuh"
 #include "kernels/text/tiles.cuh"
 
-constexpr u32 ROWS = 0, LINES = 1, FAULT = 2, LEAST_ID = 3, MOST_ID = 4;
+constexpr u32 ROWS = 0, LINES = 1, FAULT = 2, LEAST_ID = 3, MAX_ID = 4;
 
 // Whether the line that begins at `place` holds an edge; `place` moves to its first character that is no blank.
 __device__ __forceinline__ bool is_row(const u8* text, const u8* kinds, u64& place) {
@@ -152,7 +152,7 @@ extern "C" __global__ void parse_rows(const u8* __restrict__ text, u64 first, u6
         if (fault != ~0ull) atomicMin(&results[FAULT], fault);
         if (least != ~0ull) {
             atomicMin(&results[LEAST_ID], least);
-            atomicMax(&results[MOST_ID], most);
+            atomicMax(&results[MAX_ID], most);
         }
     }
 }

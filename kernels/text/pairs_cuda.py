@@ -12,7 +12,7 @@ from gravel.kernels.text.kinds import byte_kinds
 SOURCE = "kernels/text/pairs.cu"
 TILE = 4096  # bytes, as in pairs.cu
 SCAN_BLOCK = 1024
-MOST_BLOCKS = 1 << 13
+MAX_BLOCKS = 1 << 13
 NONE = (1 << 64) - 1
 
 
@@ -87,7 +87,7 @@ class PairParser:
         self._text = text, numpy.uint64(first), numpy.uint64(end)
         tiles = -(-end // TILE)
         module = load(SOURCE, ID="u32")
-        grid = (min(tiles, MOST_BLOCKS),), (self._block,)
+        grid = (min(tiles, MAX_BLOCKS),), (self._block,)
         tables = self._rows, self._lines
         counting = *self._text, self._kinds, numpy.uint64(tiles), *tables
         module.get_function("count_rows")(*grid, counting)
@@ -111,7 +111,7 @@ class PairParser:
         tiles = -(-int(self._text[2]) // TILE)
         module = load(SOURCE, ID=vertex_macro(numpy.dtype(dtype)))
         tables = *self._text, self._kinds, numpy.uint64(tiles), self._rows
-        grid = (min(tiles, MOST_BLOCKS),), (self._block,)
+        grid = (min(tiles, MAX_BLOCKS),), (self._block,)
         arguments = (*tables, *self._grammar, source, target, weight, self._results)
         module.get_function("parse_rows")(*grid, arguments)
         found = self._results.get()

@@ -10,7 +10,7 @@ from gravel.pipeline.cli.completion import runs
 from gravel.pipeline.cli.options import cache_option, json_option, print_json
 from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.core.memory import format_bytes
-from gravel.pipeline.progress.events import Pace, describe_pace
+from gravel.pipeline.progress.pace import Pace, describe_pace
 from gravel.pipeline.progress.tables import text_table
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.location import find_cache

@@ -15,11 +15,10 @@ from gravel.pipeline.progress.events import (
     Display,
     Event,
     JsonDisplay,
-    Pace,
     PlainDisplay,
     ProblemDisplay,
-    describe_pace,
 )
+from gravel.pipeline.progress.pace import Pace, describe_pace
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -241,7 +241,7 @@ def without_workers(
     if len(needs) < len(plan.runs) or any(need.host_bytes > most for need in needs.values()):
         return environment
     if len(environment.devices) > 1 and on_gpu:
-        if any(need.gang > 1 for need in needs.values()) or not _one_after_the_other(plan, environment):
+        if any(need.workers > 1 for need in needs.values()) or not _one_after_the_other(plan, environment):
             return environment
         return replace(environment, cluster="inline", devices=environment.devices[:1])
     return replace(environment, cluster="inline")

@@ -122,8 +122,8 @@ class Placement:
         These are all that it would use, or, where fewer are of use too, as many as there are and as memory
         has room for.
         """
-        least = max(2, need.gang_least or need.gang)
-        count = min(need.gang, len(self._able(node, need, self._worker_slots)))
+        least = max(2, need.least_workers or need.workers)
+        count = min(need.workers, len(self._able(node, need, self._worker_slots)))
         if need.each_host_bytes:
             room = self._environment.capacity.host_bytes - need.host_bytes
             count = min(count, 1 + max(0, room) // need.each_host_bytes)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from gravel.pipeline.plan.builder import MEASURED
 from gravel.pipeline.plan.status import History
 from gravel.pipeline.plan.vertex_ids import ids_through, planned_ids
-from gravel.pipeline.progress.events import Display, Event, Pace, QuietDisplay
+from gravel.pipeline.progress.events import Display, Event, QuietDisplay
+from gravel.pipeline.progress.pace import Pace
 from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.records.record import RunRecord, StageRecord
 from gravel.pipeline.store.failures import explain

@@ -85,7 +85,7 @@ def need_of_workers(
     return replace(
         need,
         host_bytes=need.host_bytes + results,
-        gang=spreading.most,
-        gang_least=spreading.least,
+        workers=spreading.most,
+        least_workers=spreading.least,
         each_host_bytes=need.host_bytes + results,
     )

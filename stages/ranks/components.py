@@ -309,4 +309,8 @@ class OnOneGpu:
             wake()
             found = self._search.run()
             times.append(found.milliseconds)
-        return replace(found, component=found.component.get()), times, {"rounds": self._search.told[0].rounds}
+        return (
+            replace(found, component=found.component.get()),
+            times,
+            {"rounds": self._search.rounds_run[0].rounds},
+        )

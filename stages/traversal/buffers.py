@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs import buffers as bfs
-from gravel.kernels.bfs.buffers import MOST_SEARCHES
+from gravel.kernels.bfs.buffers import MAX_SEARCHES
 from gravel.kernels.buffers import Buffer, Table, exact, total, vertex_type
 from gravel.kernels.components import buffers as components
 from gravel.kernels.placement.plan import BUFFERS, Plan
@@ -72,7 +72,7 @@ def batch_of(parameters: TraverseParameters) -> int:
     """Count the searches that a strategy makes room for at once: as many as come, or as its tuning says."""
     if parameters.strategy != "multi_source":
         return 1
-    return min(search_count(parameters), int(parameters.tuning.get("batch", MOST_SEARCHES)), MOST_SEARCHES)
+    return min(search_count(parameters), int(parameters.tuning.get("batch", MAX_SEARCHES)), MAX_SEARCHES)
 
 
 def search_count(parameters: TraverseParameters) -> int:

@@ -112,7 +112,7 @@ def rows_need(parameters: TraverseParameters, graph: Extent, machine: Machine) -
     labels = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
     host, each = need.host_bytes + labels, need.host_bytes + labels // spreading.least
     return replace(
-        need, host_bytes=host, gang=spreading.most, gang_least=spreading.least, each_host_bytes=each
+        need, host_bytes=host, workers=spreading.most, least_workers=spreading.least, each_host_bytes=each
     )
 
 

@@ -140,7 +140,7 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     host = compiled + decoded + total(counting, "host") + after + working
     each = group_size and compiled + (own + brought) // ranks
     on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
-    need = Need(host, 0, (), gang=group_size, each_host_bytes=each)
+    need = Need(host, 0, (), workers=group_size, each_host_bytes=each)
     if not on_gpus:
         return replace(need, note=_why_ranks_on_cpu(parameters, graph, machine))
     if bfs and not graph.striped:
@@ -162,7 +162,7 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
     """Complete the need of ranks on GPUs by their columns, wherever those lie."""
     from gravel.stages.ranks.placement import plan_ranks
 
-    gpus = max(1, need.gang)
+    gpus = max(1, need.workers)
     relays = parameters.tuning.get("local_all_to_all") is True
     arrivals = parameters.transport == "nccl"
     whole = rank_device_bytes(graph, gpus, relays=relays, arrivals=arrivals)
@@ -208,7 +208,7 @@ def distributed_need(parameters: TraverseParameters, graph: Extent, machine: Mac
             (*own_rows, *ranks_on_cpu(size, search=not components, together=True), *checking), "host"
         )
         need = Need(compiled + max(distribute.host_bytes(n, m, p), searching) + back, 0, ())
-    return replace(need, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
+    return replace(need, workers=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 
 def known(vertices: int, dtype: str, place: str) -> Table:

@@ -137,7 +137,7 @@ def _ranks_need(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -
         checking = (*known(p * n, "i4", "host"), *table("host", read=("u1", (3, labels))))
     compiled = distribute.COMPILED
     host = compiled + distribute.host_bytes(n, m, p) + total(checking, "host")
-    return Need(host, 0, outputs, gang=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
+    return Need(host, 0, outputs, workers=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 
 def too_large(checked: Checked, room: int) -> str:

@@ -25,7 +25,7 @@ import cupy
 from gravel.kernels import order
 from gravel.kernels.components import ComponentsResult, components
 from gravel.kernels.components.cuda.afforest import prepare
-from gravel.kernels.components.cuda.afforest_tiles import MOST_TRACED, PHASES
+from gravel.kernels.components.cuda.afforest_tiles import MAX_TRACED, PHASES
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.placement.pinned import buffer, pin
@@ -146,7 +146,7 @@ def measure(name: str, only: list[str], runs: int, encoded: bool) -> None:
         times = []
         fast, told = strategy in ("afforest", "afforest_tiles"), strategy == "afforest_tiles"
         for _ in range(1 + (runs if fast else min(runs, 5))):
-            traced = {"trace": cupy.zeros(MOST_TRACED, cupy.uint64)} if told else {}
+            traced = {"trace": cupy.zeros(MAX_TRACED, cupy.uint64)} if told else {}
             wake()
             found = components(*arrays, symmetric=True, strategy=strategy, **tuning, **traced)
             same = bool((found.component == expected.component).all())

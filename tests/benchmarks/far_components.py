@@ -50,12 +50,12 @@ def report(order: str, offsets: Any, columns: Any) -> None:
 
     from gravel.kernels.components import components
     from gravel.kernels.components import prepare_rows as prepare
-    from gravel.kernels.components.cuda.afforest_tiles import MOST_TRACED
+    from gravel.kernels.components.cuda.afforest_tiles import MAX_TRACED
     from gravel.kernels.layouts import encode
 
     rows = encode("csr", offsets, columns)
     far = prepare(rows, symmetric=True, keep=0)
-    trace = cupy.zeros(MOST_TRACED, cupy.uint64)
+    trace = cupy.zeros(MAX_TRACED, cupy.uint64)
     expected = components(offsets, columns, symmetric=True).component
     times = []
     for _ in range(RUNS):

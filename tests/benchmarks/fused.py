@@ -63,20 +63,20 @@ def work(invitation: Any, asked: argparse.Namespace) -> None:
     from gravel.pipeline.workers.rank_group import SocketRank
 
     cupy.cuda.Device(invitation.rank).use()
-    gang = SocketRank(invitation)
+    group = SocketRank(invitation)
 
     def say(text: str) -> None:
-        if gang.rank == 0:
+        if group.rank == 0:
             print(text, flush=True)
 
     try:
-        compare(gang, asked, say)
-        measure(gang, asked, say)
+        compare(group, asked, say)
+        measure(group, asked, say)
     except BaseException as error:
-        print(f"rank {gang.rank}: {type(error).__name__}: {error}", flush=True)
-        gang.leave(f"{type(error).__name__}: {error}")
+        print(f"rank {group.rank}: {type(error).__name__}: {error}", flush=True)
+        group.leave(f"{type(error).__name__}: {error}")
         sys.exit(1)
-    gang.leave(None)
+    group.leave(None)
 
 
 def recipe(asked: argparse.Namespace, scale: int, ranks: int) -> Any:
@@ -87,7 +87,7 @@ def recipe(asked: argparse.Namespace, scale: int, ranks: int) -> Any:
     return Recipe("rmat", json.dumps(arguments, sort_keys=True), ranks, threshold)
 
 
-def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tuple[Any, Any]:
+def made(group: Any, asked: argparse.Namespace, scale: int, backend: str) -> tuple[Any, Any]:
     """Make the rank, and give it with the task of its searches."""
     from dataclasses import replace
 
@@ -96,29 +96,29 @@ def made(gang: Any, asked: argparse.Namespace, scale: int, backend: str) -> tupl
     from gravel.stages.partitioning.resident import find_rank
     from gravel.stages.ranks.distributed_rank import RankTask
 
-    found = recipe(asked, scale, gang.size)
-    _, held, _ = find_rank(gang, found, backend)
+    found = recipe(asked, scale, group.size)
+    _, held, _ = find_rank(group, found, backend)
     known = replace(found, threshold=held.share.threshold)
     options = SearchOptions(direction_optimized=not asked.no_do)
     facts: dict[str, Any] = {"transport": asked.transport, "check": True, "labels": False}
     return held, RankTask(known, backend, 2, Asked(symmetric=True), options, **facts)
 
 
-def components(gang: Any, task: Any) -> tuple[list[float], int, list[str]]:
+def components(group: Any, task: Any) -> tuple[list[float], int, list[str]]:
     """Find components, once to warm up and three times; give the times, how many, and the broken rules."""
     from gravel.stages.ranks.distributed_rank import ComponentsTask, find_as_rank
 
     asked = ComponentsTask(
         task.recipe, task.backend, 2, runs=4, barrier_seconds=20.0, check=True, labels=False
     )
-    answer = find_as_rank(gang, asked)
-    told = gang.all_gather((answer.milliseconds, answer.named))
+    answer = find_as_rank(group, asked)
+    told = group.all_gather((answer.milliseconds, answer.named))
     times = [max(each) for each in zip(*(times for times, _ in told), strict=True)]
     broken = [check.name for check in answer.checks if not check.passed]
     return times[1:], sum(named for _, named in told), broken
 
 
-def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
+def compare(group: Any, asked: argparse.Namespace, say: Any) -> None:
     """Let a small graph go through all of it, on GPUs and on the CPU."""
     from dataclasses import replace
 
@@ -128,31 +128,31 @@ def compare(gang: Any, asked: argparse.Namespace, say: Any) -> None:
 
     told: dict[str, Any] = {}
     for backend in ("cuda", "cpu"):
-        held, task = made(gang, asked, SMALL, backend)
+        held, task = made(group, asked, SMALL, backend)
         if backend == "cuda":
             on_host = to_arrays(moved(held.share, "cpu").part)
-            sources = tuple(int(v) for v in work_as_rank(gang, replace(task, draw=(4, 1)))[0])
+            sources = tuple(int(v) for v in work_as_rank(group, replace(task, draw=(4, 1)))[0])
         else:
             for name, array in to_arrays(held.share.part).items():
                 assert array.dtype == on_host[name].dtype, name
                 assert (array == on_host[name]).all(), f"{name} is not what CPU ranks make"
-        answers = work_as_rank(gang, replace(task, sources=sources))
+        answers = work_as_rank(group, replace(task, sources=sources))
         told[backend] = [
             (answer.sums.vertices.tolist(), answer.sums.arcs.tolist(), [c.passed for c in answer.checks])
             for answer in answers
         ]
-        work_as_rank(gang, task)
+        work_as_rank(group, task)
         if asked.components:
-            told[backend].append(components(gang, task)[1:])
-        gang.barrier()
+            told[backend].append(components(group, task)[1:])
+        group.barrier()
         RESIDENT.clear()
     assert told["cuda"] == told["cpu"], "GPUs and CPU ranks reach different levels, or find other components"
     assert all(all(search[2]) for search in told["cuda"][: len(sources)])
     assert not asked.components or not told["cuda"][-1][1]
-    say(f"scale {SMALL} on {gang.size}: partition, levels and checks are those of CPU ranks")
+    say(f"scale {SMALL} on {group.size}: partition, levels and checks are those of CPU ranks")
 
 
-def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
+def measure(group: Any, asked: argparse.Namespace, say: Any) -> None:
     """Make the graph that is asked for, search it and check every search."""
     from dataclasses import replace
 
@@ -163,26 +163,26 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
     from gravel.stages.ranks.distributed_rank import work_as_rank
 
     started = time.perf_counter()
-    held, task = made(gang, asked, asked.scale, "cuda")
-    gang.barrier()
+    held, task = made(group, asked, asked.scale, "cuda")
+    group.barrier()
     share = held.share
     size = rank_size(share.part)
     free, total = cupy.cuda.runtime.memGetInfo()
     say(
-        f"scale {asked.scale} on {gang.size}: {share.arc_count:,} arcs made in "
+        f"scale {asked.scale} on {group.size}: {share.arc_count:,} arcs made in "
         f"{time.perf_counter() - started:.2f} s; threshold {share.threshold}, {len(share.delegates):,} "
         f"delegates; rank 0: {size.subgraph_bytes / 2**30:.2f} GiB of subgraphs, "
         f"{(total - free) / 2**30:.1f} GiB in use"
     )
-    with wire_of(gang, "cuda") as wire:
+    with wire_of(group, "cuda") as wire:
         say(f"arrays between ranks go over a {type(wire).__name__}")
-    sources = work_as_rank(gang, replace(task, draw=(asked.sources, 1)))[0].tolist()
-    work_as_rank(gang, replace(task, sources=(sources[0],), check=False))
+    sources = work_as_rank(group, replace(task, draw=(asked.sources, 1)))[0].tolist()
+    work_as_rank(group, replace(task, sources=(sources[0],), check=False))
     rates = []
     for source in sources:
         began = time.perf_counter()
-        (answer,) = work_as_rank(gang, replace(task, sources=(source,)))
-        taken = max(gang.all_gather(answer.labels.milliseconds))
+        (answer,) = work_as_rank(group, replace(task, sources=(source,)))
+        taken = max(group.all_gather(answer.labels.milliseconds))
         whole = (time.perf_counter() - began) * 1e3
         edges = int(answer.sums.arcs.sum()) // 2
         broken = [check.name for check in answer.checks if not check.passed]
@@ -193,10 +193,10 @@ def measure(gang: Any, asked: argparse.Namespace, say: Any) -> None:
         )
         assert not broken
     say(f"harmonic mean {len(rates) / sum(1 / rate for rate in rates):.1f} GTEPS over {len(rates)} searches")
-    work_as_rank(gang, task)
+    work_as_rank(group, task)
     if asked.components:
         began = time.perf_counter()
-        times, count, broken = components(gang, task)
+        times, count, broken = components(group, task)
         whole = (time.perf_counter() - began) * 1e3
         say(
             f"{count:,} components in {sorted(times)[1]:.3f} ms (median of 3); found four times and checked "

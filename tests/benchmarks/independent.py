@@ -66,7 +66,7 @@ def planned(variant: tuple[bool, int, int] | None, vertices: int) -> Iterator[bo
     taken = 4 * -(-vertices // 32) if there else 0
 
     def plan(bits: int, item: int) -> tuple[int, int, int, bool]:
-        room = min(independent_cuda.MOST_ROOM, (limit - taken) // (2 * item))
+        room = min(independent_cuda.MAX_ROOM, (limit - taken) // (2 * item))
         return taken + 2 * room * item, threads, room, there
 
     before, independent_cuda.shared_plan = independent_cuda.shared_plan, plan

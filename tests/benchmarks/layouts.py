@@ -53,7 +53,7 @@ def decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any] 
         return lambda: cupy.copyto(columns, rows.arrays["column_indices"])
     if rows.layout == "varint":
         kernel = load(varint_cuda.SOURCE, VERTEX=vertex).get_function("read_rows")
-        launch = (blocks_for(rows.vertex_count * 32, 256, most=streams.MOST_BLOCKS),), (256,)
+        launch = (blocks_for(rows.vertex_count * 32, 256, most=streams.MAX_BLOCKS),), (256,)
         split = varint_cuda.split_rows(byte_offsets)
         return lambda: kernel(*launch, (byte_offsets, stream, offsets, *split, largest, columns, faults))
     kernel = load(streams.READ, LAYOUT=rows.layout, VERTEX=vertex).get_function("read_rows")
@@ -65,7 +65,7 @@ def decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any] 
 
 def serial_decoder(rows: EncodedRows, offsets: Any, columns: Any) -> Callable[[], Any]:
     kernel = load(SERIAL, VERTEX=vertex_macro(rows.dtype)).get_function("read_rows_serially")
-    launch = (blocks_for(rows.vertex_count * 32, 256, most=streams.MOST_BLOCKS),), (256,)
+    launch = (blocks_for(rows.vertex_count * 32, 256, most=streams.MAX_BLOCKS),), (256,)
     count, largest = numpy.uint64(rows.vertex_count), numpy.uint64(rows.vertex_count - 1)
     faults, arrays = streams.no_faults(), (rows.arrays["byte_offsets"], rows.arrays["stream"])
     return lambda: kernel(*launch, (*arrays, offsets, count, largest, columns, faults))

@@ -42,7 +42,7 @@ class Found:
     prepared: float
 
 
-def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
+def search_as_rank(group: Any, task: Task) -> dict[str, Found]:
     import cupy
 
     from gravel.kernels.cuda.wake import wake
@@ -59,9 +59,9 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
         for name, options in task.options.items():
             began = time.perf_counter()
             delegates = numpy.asarray(arrays["delegates"])
-            part = RankPart(rank_from_arrays(arrays, task.rank), delegates, task.vertex_count, gang.size)
+            part = RankPart(rank_from_arrays(arrays, task.rank), delegates, task.vertex_count, group.size)
             rank = NcclRank(
-                gang,
+                group,
                 part,
                 Asked(output="distance", symmetric=True),
                 replace(options, barrier_seconds=task.time_limit),
@@ -74,7 +74,7 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
             for place, source in enumerate((task.sources[0], *task.sources)):
                 wake()
                 cupy.cuda.Device().synchronize()
-                gang.all_gather(None)
+                group.all_gather(None)
                 found = rank.run(source)
                 if place:
                     taken.append(found.milliseconds)
@@ -82,7 +82,7 @@ def search_as_rank(gang: Any, task: Task) -> dict[str, Found]:
                     if place <= task.checked:
                         distances.append(found.distance)
             answers[name] = Found(taken, distances, levels, prepared)
-            rank.leave(gang)
+            rank.leave(group)
     return answers
 
 

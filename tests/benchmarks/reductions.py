@@ -6,7 +6,7 @@
 The ranks are, as far as there is what they take:
 
 - `turns`: in this process, one after the other, as a run with fewer workers than ranks has them;
-- `workers`: processes that send to each other over the gang's sockets, as CPU workers do;
+- `workers`: processes that send to each other over the group's sockets, as CPU workers do;
 - `gpu`: side by side on one GPU, that is in as many launches at once, each with its share of the blocks; and
   each on a GPU of its own where there are several;
 - `nccl`: each on a GPU of its own, joined in NCCL's ways (`gravel.kernels.partition.nccl.masks`).
@@ -82,21 +82,21 @@ def in_turns(ranks: int, sizes: Sequence[int], groups: int, limit: float) -> Ite
         yield row
 
 
-def as_rank(gang: Any, points: Sequence[tuple[int, Algorithm, int]]) -> list[float]:
+def as_rank(group: Any, points: Sequence[tuple[int, Algorithm, int]]) -> list[float]:
     """Time every point as one rank; returns the seconds of a turn on the slowest rank."""
     answers = []
     for words, algorithm, groups in points:
-        masks = masks_of(gang.size, words)
+        masks = masks_of(group.size, words)
 
         def run(
             turns: int, masks: Any = masks, algorithm: Algorithm = algorithm, groups: int = groups
         ) -> float:
-            gang.barrier()
+            group.barrier()
             started = time.perf_counter()
-            found = drive(reduce_as_rank(Endpoint(gang), masks[gang.rank], algorithm, turns, groups), gang)
+            found = drive(reduce_as_rank(Endpoint(group), masks[group.rank], algorithm, turns, groups), group)
             taken = (time.perf_counter() - started) / turns
             check([found], masks)
-            return float(max(gang.all_gather(taken)))
+            return float(max(group.all_gather(taken)))
 
         answers.append(repeated(run))
     return answers
@@ -168,9 +168,9 @@ def over_nccl(ranks: int, sizes: Sequence[int]) -> list[float]:
     from gravel.kernels.partition.options import SearchOptions
     from gravel.stages.rank_group import run_in_threads
 
-    def as_gpu(gang: Any, _: Any) -> list[float]:
-        with cupy.cuda.Device(gang.rank):
-            communicator = connect(gang, time_limit=20.0)
+    def as_gpu(group: Any, _: Any) -> list[float]:
+        with cupy.cuda.Device(group.rank):
+            communicator = connect(group, time_limit=20.0)
             kernels, stream = (
                 Kernels("kernels/partition/nccl/exchange.cu"),
                 cupy.cuda.Stream(non_blocking=True),
@@ -178,14 +178,14 @@ def over_nccl(ranks: int, sizes: Sequence[int]) -> list[float]:
             answers = []
             for size in sizes:
                 masks = masks_of(ranks, size // 8)
-                own = cupy.asarray(masks[gang.rank]).view(numpy.uint32)
+                own = cupy.asarray(masks[group.rank]).view(numpy.uint32)
                 options = SearchOptions(changed_only=False)
                 reduction = MaskReduction(communicator, kernels, len(own), options, stream)
                 times = []
                 for _ in range(2 + REPEATS):
                     reduction.mask.fill(0)
                     cupy.cuda.Device().synchronize()
-                    gang.barrier()
+                    group.barrier()
                     start, end = cupy.cuda.Event(), cupy.cuda.Event()
                     start.record(stream)
                     reduction.begin(own, end)
@@ -194,7 +194,7 @@ def over_nccl(ranks: int, sizes: Sequence[int]) -> list[float]:
                     communicator.wait(end)
                     communicator.rest()
                     taken = cupy.cuda.get_elapsed_time(start, end) / 1e3
-                    times.append(max(gang.all_gather(taken)))
+                    times.append(max(group.all_gather(taken)))
                 check([found.get()[: len(own)].view(numpy.uint64)], masks)
                 answers.append(float(min(times[2:])))
             communicator.close()

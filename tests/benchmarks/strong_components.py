@@ -35,7 +35,7 @@ from gravel.stages.ingest import read_edges
 from tests.benchmarks.measure_peers import PEERS, Rows
 
 CPU_RUNS = 3
-ECL_MOST = (1 << 31) - 1
+ECL_MAX = (1 << 31) - 1
 """Vertices and arcs of ECL's format, which counts both in 32 bits."""
 
 
@@ -90,10 +90,8 @@ def write_ecl(path: Path, offsets: Any, columns: Any) -> None:
     Raises ValueError for a graph that 32 bits do not count.
     """
     counts = len(offsets) - 1, len(columns)
-    if max(counts) > ECL_MOST:
-        raise ValueError(
-            f"{counts[0]:,} vertices and {counts[1]:,} arcs; ECL's format has up to {ECL_MOST:,}"
-        )
+    if max(counts) > ECL_MAX:
+        raise ValueError(f"{counts[0]:,} vertices and {counts[1]:,} arcs; ECL's format has up to {ECL_MAX:,}")
     with path.open("wb") as file:
         for array in (numpy.array(counts), offsets, columns):
             array.astype("<i4").tofile(file)

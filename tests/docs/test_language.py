@@ -110,7 +110,7 @@ def test_words_are_counted_as_a_reader_does() -> None:
         "A file that no longer matches is said.",
         "It shows what ran, what runs, what was said.",
         "Sampled rows in each order then tell how often a look goes on.",
-        "The ranks of a gang wait in meetings.",
+        "The ranks of a rank group wait in meetings.",
     ],
 )
 def test_the_old_language_is_found(old: str) -> None:

@@ -26,8 +26,8 @@ class Network:
         with self.lock:
             return self.boxes[sender, to]
 
-    def connect(self, gang: Any) -> FakeCommunicator:
-        return FakeCommunicator(self, gang.rank)
+    def connect(self, group: Any) -> FakeCommunicator:
+        return FakeCommunicator(self, group.rank)
 
 
 class FakeCommunicator:

@@ -10,7 +10,7 @@ import pytest
 
 from gravel.kernels.components.buffers import COUNTERS, HUB, TILE
 from gravel.kernels.components.cuda import afforest as small
-from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MOST_TRACED, SOURCE
+from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MAX_TRACED, SOURCE
 from gravel.kernels.csr import build
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
@@ -48,7 +48,7 @@ def afforest(csr: Any, symmetric: bool, *, rounds: int, probes: int, giant: int,
         device(numpy.zeros(n // 8 + TILE, dtype)),
         device(numpy.zeros(len(columns) // HUB + 1, dtype)),
         device(numpy.zeros(COUNTERS, numpy.uint64) if counters is None else counters),
-        device(numpy.zeros(MOST_TRACED, numpy.uint64)),
+        device(numpy.zeros(MAX_TRACED, numpy.uint64)),
     )
     vertex = "u32" if dtype == numpy.uint32 else "u64"
     Launch(library(SOURCE, (("BLOCK", BLOCK), ("VERTEX", vertex))), BLOCKS, BLOCK, arguments).wait()

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from gravel.kernels.components import prepare_rows as prepare
-from gravel.kernels.components.cuda.kept import MOST_KEPT, keep_first, most_kept
+from gravel.kernels.components.cuda.kept import MAX_KEPT, keep_first, most_kept
 from gravel.kernels.layouts import LAYOUTS
 from tests.emulation import strict_cupy
 from tests.emulation.test_components import hubs_apart
@@ -37,7 +37,7 @@ def test_labels_whatever_is_kept(given: tuple[str, bool]) -> None:
     for graph in [*ZOO, hubs_apart()]:
         csr = fast_csr(graph, symmetric=symmetric)
         expected = scipy_components(*csr)
-        keeps = [None, 0, *((budget(csr, most) for most in (3, 40, MOST_KEPT)) if layout == "csr" else ())]
+        keeps = [None, 0, *((budget(csr, most) for most in (3, 40, MAX_KEPT)) if layout == "csr" else ())]
         for keep in keeps:
             for constants in ({"rounds": 1}, {"rounds": 4, "giant": "first"}, {"prune": False}):
                 if (layout, keep, constants) == ("csr", None, {"rounds": 1}):
@@ -90,5 +90,5 @@ def test_as_much_is_kept_as_fits() -> None:
     assert keep_first(offsets, columns, budget(csr, 2), least=3) is None
     assert keep_first(offsets, columns, 100) is None
     assert most_kept(lambda most: most <= 77) == 77
-    assert most_kept(lambda most: True) == MOST_KEPT
+    assert most_kept(lambda most: True) == MAX_KEPT
     assert most_kept(lambda most: False) == 0

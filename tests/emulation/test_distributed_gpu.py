@@ -39,9 +39,9 @@ class GpuContext(PlainContext):
         self.reserved = reserved
 
     def rank_group(self, function: Any, ranks: Sequence[Any]) -> list[Any]:
-        def on_own_device(gang: Any, item: Any) -> Any:
-            with fake_cupy.Device(gang.rank):
-                return function(gang, item)
+        def on_own_device(group: Any, item: Any) -> Any:
+            with fake_cupy.Device(group.rank):
+                return function(group, item)
 
         return super().rank_group(on_own_device, ranks)
 

@@ -48,8 +48,8 @@ def carried_by(network: Network, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Let ranks connect over a network; returns where the communicators will be."""
     communicators: list[Any] = []
 
-    def connected(gang: Any, **_: Any) -> Any:
-        communicators.append(network.connect(gang))
+    def connected(group: Any, **_: Any) -> Any:
+        communicators.append(network.connect(group))
         return communicators[-1]
 
     monkeypatch.setattr("gravel.kernels.partition.nccl.rank.connect", connected)
@@ -111,7 +111,7 @@ def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.Monk
     assert numpy.array_equal(found.distance, on_cpu.distance)
 
 
-def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_that_is_lost_breaks_the_rank_group(monkeypatch: pytest.MonkeyPatch) -> None:
     context = GpuContext(2)
     graph = made(context, 2)
     asked = TraverseParameters(transport="nccl", **ASKED)

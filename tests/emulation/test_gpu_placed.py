@@ -34,7 +34,7 @@ def read(measured: Any) -> int:
 
 
 @pytest.mark.slow
-def test_pinned_and_split_on_one_gpu_and_by_a_gang() -> None:
+def test_pinned_and_split_on_one_gpu_and_by_a_rank_group() -> None:
     stored = split(NAME, 2)
     wanted, _ = search(PlainContext(), stored)
     for contexts in (lambda: PlainContext(GPU), lambda: Workers(2)):

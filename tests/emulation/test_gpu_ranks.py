@@ -83,7 +83,7 @@ def test_what_gpus_cannot_do_is_said() -> None:
         search(PlainContext(small), stored, backend="cuda")
 
 
-def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_that_wait_in_vain_break_the_rank_group(monkeypatch: pytest.MonkeyPatch) -> None:
     def given_up(self: Any, source: int) -> Any:
         raise RuntimeError("the search was given up")
 

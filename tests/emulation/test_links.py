@@ -23,14 +23,14 @@ SIZES = (8, 64, 4096)
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulated kernels are slow."""
-    monkeypatch.setattr("gravel.kernels.probes.links.MOST_TURNS", 3)
+    monkeypatch.setattr("gravel.kernels.probes.links.MAX_TURNS", 3)
 
 
-def on_own_device(gang: Any, _: Any) -> Any:
-    with fake_cupy.Device(gang.rank):
-        assert peer.why_no_peers(gang) is None
-        link = peer.PeerLink(gang, largest=SIZES[-1], time_limit=60.0)
-        found = measure(gang, link, SIZES, repeats=1, total=64)
+def on_own_device(group: Any, _: Any) -> Any:
+    with fake_cupy.Device(group.rank):
+        assert peer.why_no_peers(group) is None
+        link = peer.PeerLink(group, largest=SIZES[-1], time_limit=60.0)
+        found = measure(group, link, SIZES, repeats=1, total=64)
         link.close()
         return found
 
@@ -49,7 +49,7 @@ def test_what_was_not_written_does_not_arrive(pattern: str, monkeypatch: pytest.
     fill = peer.PeerLink._fill
 
     def forgotten(self: Any, name: str, size: int) -> None:
-        if name != pattern or self._gang.rank != 1:
+        if name != pattern or self._group.rank != 1:
             fill(self, name, size)
         else:
             self._buffer.fill(0)
@@ -60,10 +60,10 @@ def test_what_was_not_written_does_not_arrive(pattern: str, monkeypatch: pytest.
 
 
 def test_a_device_that_does_not_come_is_given_up() -> None:
-    def one_is_late(gang: Any, _: Any) -> str:
-        with fake_cupy.Device(gang.rank):
-            link = peer.PeerLink(gang, largest=64, time_limit=0.3)
-            if gang.rank == 1:
+    def one_is_late(group: Any, _: Any) -> str:
+        with fake_cupy.Device(group.rank):
+            link = peer.PeerLink(group, largest=64, time_limit=0.3)
+            if group.rank == 1:
                 link._kernel = lambda *_: None
             with pytest.raises(RuntimeError) as given_up:
                 link.run("meet", 8, 1)
@@ -74,7 +74,7 @@ def test_a_device_that_does_not_come_is_given_up() -> None:
 
 def test_ranks_that_share_a_gpu_are_no_peers() -> None:
     assert (
-        run_in_threads(lambda gang, _: peer.why_no_peers(gang), [None] * 2)
+        run_in_threads(lambda group, _: peer.why_no_peers(group), [None] * 2)
         == ["several ranks share a GPU"] * 2
     )
 

@@ -81,16 +81,16 @@ def counts_of(search: Any) -> Any:
     ]
 
 
-def search_as_peer(gang: Any, whole: Any) -> Any:
-    with fake_cupy.Device(gang.rank):
+def search_as_peer(group: Any, whole: Any) -> Any:
+    with fake_cupy.Device(group.rank):
         rank = PeerRank(
-            gang,
-            whole.of_rank(gang.rank),
+            group,
+            whole.of_rank(group.rank),
             Asked(symmetric=True),
             SearchOptions(barrier_seconds=60.0),
         )
         found = rank.run(0)
-        rank.leave(gang)
+        rank.leave(group)
         return found
 
 
@@ -103,17 +103,17 @@ def test_every_level_of_peers_has_a_clock() -> None:
         check_records(found.levels, wanted.levels)
 
 
-def search_and_send(gang: Any, whole: Any, network: Network, options: SearchOptions) -> Any:
-    with fake_cupy.Device(gang.rank):
+def search_and_send(group: Any, whole: Any, network: Network, options: SearchOptions) -> Any:
+    with fake_cupy.Device(group.rank):
         rank = NcclRank(
-            gang,
-            whole.of_rank(gang.rank),
+            group,
+            whole.of_rank(group.rank),
             Asked(symmetric=True),
             options,
             connect_by=network.connect,
         )
         found = [rank.run(source) for source in (0, LEVELS // 2, 0)]
-        rank.leave(gang)
+        rank.leave(group)
         return found
 
 

@@ -25,7 +25,7 @@ def same(module: str, names: str) -> list[tuple[str, str, str]]:
 
 CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing.cu": [
-        *same("bfs.buffers", "CHUNK TRACE TRACED_WORDS MOST_TRACED MOST_IN_TEAM IN_PLANE"),
+        *same("bfs.buffers", "CHUNK TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM IN_PLANE"),
         ("UNEVEN", "bfs.cuda.row_sources", "UNEVEN"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
         ("ALONE", "bfs.cuda.deferred_rows", "ALONE"),
@@ -42,22 +42,22 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("IN_PLANE", "bfs.buffers", "IN_PLANE"),
     ],
     f"{BFS}/direction_optimizing_encoded.cu": [
-        *same("bfs.buffers", "TRACE TRACED_WORDS MOST_TRACED MOST_IN_TEAM IN_PLANE"),
+        *same("bfs.buffers", "TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM IN_PLANE"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
         ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
         ("STAGE", "bfs.cuda.level_loop", "STAGED"),
-        ("LISTED - MOST_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
+        ("LISTED - MAX_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
     ],
     f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.buffers", "IN_PLANE")],
     f"{BFS}/persistent.cu": [
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "PERSISTENT_CONTROL"),
         *same("bfs.buffers", "NOTICE_WORDS LONG_ROW HUGE_ROW"),
-        ("MOST_HOPS", "bfs.cuda.persistent", "MOST_HOPS"),
+        ("MAX_HOPS", "bfs.cuda.persistent", "MAX_HOPS"),
     ],
     f"{BFS}/linear_queue.cu": same("bfs.buffers", "ROUNDS COUNTER_WORDS"),
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.frontier_queues", "STAGE"),
-        ("MOST_THREADS", "bfs.cuda.frontier_queues", "MOST_THREADS"),
+        ("MAX_THREADS", "bfs.cuda.frontier_queues", "MAX_THREADS"),
         ("CONTROL_WORDS", "bfs.buffers", "QUEUES_CONTROL"),
         ("GATHER_SERIAL", "bfs.cuda.parts", "GATHERS['serial']"),
         ("GATHER_WARP", "bfs.cuda.parts", "GATHERS['warp']"),
@@ -75,8 +75,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/multi_source.cu": [
         ("CHUNK", "bfs.buffers", "CHUNK"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "BATCH_CONTROL"),
-        ("MOST_BLOCK", "bfs.cuda.multi_source", "BLOCKS[-1]"),
-        ("LOG_FIRST + MOST_CHANGES <= 256", "bfs.buffers", "BATCH_LOG == 256"),
+        ("MAX_BLOCK", "bfs.cuda.multi_source", "BLOCKS[-1]"),
+        ("LOG_FIRST + MAX_CHANGES <= 256", "bfs.buffers", "BATCH_LOG == 256"),
     ],
     f"{BFS}/host_rows.cu": [
         ("HEAD_GROUP", "bfs.cuda.host_sources", "HEAD_GROUP"),
@@ -95,10 +95,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "kernels/components/afforest.cu": [
         ("HUB", "components.buffers", "HUB"),
-        ("MOST_TRACED", "components.cuda.afforest", "MOST_TRACED"),
+        ("MAX_TRACED", "components.cuda.afforest", "MAX_TRACED"),
     ],
     "kernels/components/afforest_tiles.cu": [
-        *same("components.cuda.afforest_tiles", "MOST_TRACED ROUNDS"),
+        *same("components.cuda.afforest_tiles", "MAX_TRACED ROUNDS"),
         *same("components.buffers", "HUB TILE COUNTERS"),
         ("SAMPLED", "components.cuda.afforest_tiles", "GIANTS['sampled']"),
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
@@ -125,11 +125,11 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("text.kinds", "OTHER BLANK NEWLINE DELIMITER COMMENT"),
     ],
     f"{PARTITION}/ranks.cu": [
-        ("MOST_DEVICES", "partition.cuda.launching", "MOST_DEVICES"),
+        ("MAX_DEVICES", "partition.cuda.launching", "MAX_DEVICES"),
         *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
         *same("partition.buffers", "SMALLEST ANY PLANES COUNTS SIDES"),
         *same("partition.cuda.memory", "FIRST"),
-        ("MERGE_ARCS + 1", "partition.cuda.memory", "MOST_ARCS"),
+        ("MERGE_ARCS + 1", "partition.cuda.memory", "MAX_ARCS"),
         ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),
     ],
     f"{PARTITION}/ranks_placed.cu": [
@@ -147,7 +147,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
             )
         ),
     ],
-    f"{PARTITION}/distributor/distributor.cu": [*same("partition.distributor.cuda", "MOST_RANKS NN ND HALF")],
+    f"{PARTITION}/distributor/distributor.cu": [*same("partition.distributor.cuda", "MAX_RANKS NN ND HALF")],
     f"{PARTITION}/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
     f"{PARTITION}/nccl/level.cu": [
         ("CHUNK_WORDS", "partition.nccl.layout", "CHUNK_WORDS"),

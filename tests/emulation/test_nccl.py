@@ -51,12 +51,12 @@ def lazy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def search(
-    gang: Any, _: Any, whole: Any, network: Network, sources: list[int], asked: Asked, options: SearchOptions
+    group: Any, _: Any, whole: Any, network: Network, sources: list[int], asked: Asked, options: SearchOptions
 ) -> list[Any]:
-    with fake_cupy.Device(gang.rank):
-        rank = NcclRank(gang, whole.of_rank(gang.rank), asked, options, connect_by=network.connect)
+    with fake_cupy.Device(group.rank):
+        rank = NcclRank(group, whole.of_rank(group.rank), asked, options, connect_by=network.connect)
         found = [rank.run(source) for source in sources]
-        rank.leave(gang)
+        rank.leave(group)
         return found
 
 
@@ -181,15 +181,15 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
     network = Network(2, lost=(1, operation), patience=0.3)
     ended: list[Any] = []
 
-    def until_it_ends(gang: Any, _: Any) -> None:
+    def until_it_ends(group: Any, _: Any) -> None:
         communicators: list[Any] = []
 
-        def connected(gang: Any) -> Any:
-            communicators.append(network.connect(gang))
+        def connected(group: Any) -> Any:
+            communicators.append(network.connect(group))
             return communicators[-1]
 
         rank = NcclRank(
-            gang, whole.of_rank(gang.rank), Asked(symmetric=True), SearchOptions(), connect_by=connected
+            group, whole.of_rank(group.rank), Asked(symmetric=True), SearchOptions(), connect_by=connected
         )
         with pytest.raises(RuntimeError, match="given up"):
             rank.run(source)

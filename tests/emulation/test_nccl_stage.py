@@ -55,8 +55,8 @@ def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def carried_by(context: Gpus, monkeypatch: pytest.MonkeyPatch) -> None:
-    def connected(gang: Any, **_: Any) -> Any:
-        return context.network.connect(gang)
+    def connected(group: Any, **_: Any) -> Any:
+        return context.network.connect(group)
 
     monkeypatch.setattr("gravel.kernels.partition.nccl.rank.connect", connected)
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_is_said() -> None:
         TraverseParameters(algorithm="components", transport="nccl")
 
 
-def test_a_rank_that_is_lost_breaks_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rank_that_is_lost_breaks_the_rank_group(monkeypatch: pytest.MonkeyPatch) -> None:
     context = Gpus(2)
     context.network = Network(2, lost=(1, 6), patience=0.3)
     carried_by(context, monkeypatch)
@@ -176,9 +176,9 @@ def test_ranks_connect_with_the_id_of_the_first(monkeypatch: pytest.MonkeyPatch)
     with_nccl(monkeypatch, Raw)
     assert why_not() is None
 
-    def one(gang: Any, device: int) -> Any:
+    def one(group: Any, device: int) -> Any:
         with fake_cupy.Device(device):
-            made: Any = connect(gang, connect_limit=5.0)
+            made: Any = connect(group, connect_limit=5.0)
             made.close()
             return made._raw
 
@@ -193,7 +193,7 @@ def test_ranks_connect_with_the_id_of_the_first(monkeypatch: pytest.MonkeyPatch)
     ended = threading.Event()
     with_nccl(monkeypatch, lambda *_: ended.wait(5))
     with pytest.raises(RuntimeError, match="not all ranks connected over NCCL"):
-        run_in_threads(lambda gang, _: connect(gang, connect_limit=0.1), [None])
+        run_in_threads(lambda group, _: connect(group, connect_limit=0.1), [None])
     ended.set()
     # Not to be met by the CuPy that other tests see.
     for thread in threading.enumerate():

@@ -94,8 +94,8 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_short_lists(path: str, macros: Any) -> str:
         text = read_source(path, macros)
-        assert path != "kernels/partition/ranks.cu" or "MOST_LISTED = 1 << 12;" in text
-        return text.replace("MOST_LISTED = 1 << 12;", "MOST_LISTED = 3;")
+        assert path != "kernels/partition/ranks.cu" or "MAX_LISTED = 1 << 12;" in text
+        return text.replace("MAX_LISTED = 1 << 12;", "MAX_LISTED = 3;")
 
     monkeypatch.setattr(kernel_library, "read_source", with_short_lists)
     monkeypatch.setattr(fake_cupy, "library", kernel_library.library.__wrapped__)

@@ -78,17 +78,17 @@ def test_rounds_grow_with_the_logarithm_of_a_path() -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-def test_ranks_of_a_gang_find_their_parts(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_of_a_rank_group_find_their_parts(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "process_id", threading.get_ident)
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=ranks, threshold=12)
     wanted = scipy_components(offsets, columns)
 
-    def find(gang: Any, _: Any) -> Any:
-        with fake_cupy.Device(gang.rank):
-            rank = PeerComponents(gang, whole.of_rank(gang.rank), symmetric=True, time_limit=60.0)
+    def find(group: Any, _: Any) -> Any:
+        with fake_cupy.Device(group.rank):
+            rank = PeerComponents(group, whole.of_rank(group.rank), symmetric=True, time_limit=60.0)
             found = [rank.run(), rank.run()]
-            rank.leave(gang)
+            rank.leave(group)
             return found
 
     for rank, found in enumerate(run_in_threads(find, [None] * ranks)):
@@ -101,10 +101,10 @@ def test_a_rank_that_does_not_come_is_given_up_by_all() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=12)
 
-    def one_is_late(gang: Any, _: Any) -> str:
-        with fake_cupy.Device(gang.rank):
-            rank = PeerComponents(gang, whole.of_rank(gang.rank), symmetric=True, time_limit=0.3)
-            if gang.rank == 1:
+    def one_is_late(group: Any, _: Any) -> str:
+        with fake_cupy.Device(group.rank):
+            rank = PeerComponents(group, whole.of_rank(group.rank), symmetric=True, time_limit=0.3)
+            if group.rank == 1:
                 rank._launch.start = lambda: (None, fake_cupy.Event())  # type: ignore[method-assign]
             with pytest.raises(RuntimeError) as given_up:
                 rank.run()
@@ -132,7 +132,7 @@ def test_the_stage_finds_on_gpus_what_it_does_on_the_cpu(symmetric: bool) -> Non
     assert "each of 2 ranks on its own worker" in measured.reason
 
 
-def test_gpus_that_wait_in_vain_break_the_gang(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_that_wait_in_vain_break_the_rank_group(monkeypatch: pytest.MonkeyPatch) -> None:
     def given_up(self: Any, *, on_device: bool) -> Any:
         raise RuntimeError("the search was given up")
 

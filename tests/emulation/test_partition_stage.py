@@ -166,7 +166,7 @@ def test_no_more_is_taken_than_stated(
 def test_tiles_are_stated_as_large_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert buffers.TILE_ARCS == chunks_cuda.BLOCK * chunks_cuda.ROUNDS
-    assert max(stage.RANKS_AT_ONCE, stage.STRIPES_AT_ONCE) <= chunks_cuda.MOST_RANKS
+    assert max(stage.RANKS_AT_ONCE, stage.STRIPES_AT_ONCE) <= chunks_cuda.MAX_RANKS
 
 
 def test_facts_of_the_graph_are_kept() -> None:

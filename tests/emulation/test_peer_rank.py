@@ -27,11 +27,11 @@ BY_NAME = {graph.name: graph for graph in zoo()}
 PATIENT = SearchOptions(barrier_seconds=60.0)
 
 
-def search(gang: Any, whole: Any, sources: list[int], options: SearchOptions = PATIENT) -> list[Any]:
-    with fake_cupy.Device(gang.rank):
-        rank = PeerRank(gang, whole.of_rank(gang.rank), Asked(symmetric=True), options)
+def search(group: Any, whole: Any, sources: list[int], options: SearchOptions = PATIENT) -> list[Any]:
+    with fake_cupy.Device(group.rank):
+        rank = PeerRank(group, whole.of_rank(group.rank), Asked(symmetric=True), options)
         found = [rank.run(source) for source in sources]
-        rank.leave(gang)
+        rank.leave(group)
         return found
 
 
@@ -70,11 +70,11 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=12)
 
-    def one_is_late(gang: Any, _: Any) -> str:
-        with fake_cupy.Device(gang.rank):
+    def one_is_late(group: Any, _: Any) -> str:
+        with fake_cupy.Device(group.rank):
             given = Asked(symmetric=True), SearchOptions(barrier_seconds=0.3)
-            rank = PeerRank(gang, whole.of_rank(gang.rank), *given)
-            if gang.rank == 1:
+            rank = PeerRank(group, whole.of_rank(group.rank), *given)
+            if group.rank == 1:
                 rank._launch.start = lambda source, depth: (None, fake_cupy.Event())  # type: ignore[method-assign]
             with pytest.raises(RuntimeError) as given_up:
                 rank.run(1)
@@ -84,4 +84,6 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
     assert all("for 0.3 s, and the search was given up" in answer for answer in answers)
     assert all("tuning: {barrier_seconds: SECONDS}" in answer for answer in answers)
     with pytest.raises(ValueError, match="2 ranks do not make 3 equal groups"):
-        run_in_threads(lambda gang, _: search(gang, whole, [1], options=SearchOptions(groups=3)), [None] * 2)
+        run_in_threads(
+            lambda group, _: search(group, whole, [1], options=SearchOptions(groups=3)), [None] * 2
+        )

@@ -106,18 +106,18 @@ def test_wide_vertices() -> None:
     same(search, PartitionSearch(whole, Asked(symmetric=True)), 7, whole)
 
 
-def test_ranks_of_a_gang_place_their_own(skewed: Any) -> None:
+def test_ranks_of_a_rank_group_place_their_own(skewed: Any) -> None:
     offsets, whole = skewed
     source = int(numpy.argmax(numpy.diff(offsets)))
     wanted = PartitionSearch(whole, Asked(symmetric=True)).run(source)
     options = SearchOptions(predecessors="smallest")
 
-    def search(gang: Any, _: Any, placing: Placing) -> Any:
-        with fake_cupy.Device(gang.rank):
+    def search(group: Any, _: Any, placing: Placing) -> Any:
+        with fake_cupy.Device(group.rank):
             given = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
-            rank = PeerRank(gang, whole.of_rank(gang.rank), *given, placing=placing)
+            rank = PeerRank(group, whole.of_rank(group.rank), *given, placing=placing)
             found = rank.run(source)
-            rank.leave(gang)
+            rank.leave(group)
             return found
 
     alone = CudaPartitionSearch(whole, Asked(symmetric=True), options, placing=Placing("pinned")).run(source)

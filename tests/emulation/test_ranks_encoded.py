@@ -73,18 +73,18 @@ def test_shapes(name: str) -> None:
     check(whole, "varint", [0])
 
 
-def test_ranks_of_a_gang() -> None:
+def test_ranks_of_a_rank_group() -> None:
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     wanted = PartitionSearch(whole, Asked(symmetric=True)).run(3)
     packed = encoded(whole, "varint")
 
-    def search(gang: Any, _: Any) -> Any:
-        with fake_cupy.Device(gang.rank):
+    def search(group: Any, _: Any) -> Any:
+        with fake_cupy.Device(group.rank):
             options = SearchOptions(predecessors="smallest", barrier_seconds=60.0)
-            rank = PeerRank(gang, packed.of_rank(gang.rank), Asked(symmetric=True), options)
+            rank = PeerRank(group, packed.of_rank(group.rank), Asked(symmetric=True), options)
             found = rank.run(3)
-            rank.leave(gang)
+            rank.leave(group)
             return found
 
     assert_shares(run_in_threads(search, list(packed.parts)), wanted)

@@ -63,7 +63,7 @@ def test_local_all_to_all_reads_as_much_as_the_cpu_sends() -> None:
 
 
 @pytest.mark.parametrize("name", ["recursive doubling", pytest.param("LU", marks=pytest.mark.slow)])
-def test_ranks_of_a_gang_do_so_too(name: str) -> None:
+def test_ranks_of_a_rank_group_do_so_too(name: str) -> None:
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     options = SearchOptions(**STAGED[name])  # type: ignore[arg-type]
     ranks = 4

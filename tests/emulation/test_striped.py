@@ -57,7 +57,7 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 
 
 def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.search.MAX_ARCS", 1)
     monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     graph = fast_csr(rmat(8), symmetric=True, index=numpy.uint64)
     check(graph, [7, 100], 3, devices=range(2))
@@ -111,16 +111,16 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     assert alone.aborted
 
 
-def search_as_peer(gang: Any, part: Any, vertices: int, sources: list[int]) -> list[Any]:
-    with fake_cupy.Device(gang.rank):
-        rank = PeerStripe(gang, part, vertices, Asked(), StripedOptions(barrier_seconds=60.0))
+def search_as_peer(group: Any, part: Any, vertices: int, sources: list[int]) -> list[Any]:
+    with fake_cupy.Device(group.rank):
+        rank = PeerStripe(group, part, vertices, Asked(), StripedOptions(barrier_seconds=60.0))
         found = [rank.run(source) for source in sources]
-        rank.leave(gang)
+        rank.leave(group)
         return found
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_ranks_of_a_gang_map_each_other(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_of_a_rank_group_map_each_other(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mapping, "process_id", threading.get_ident)
     graph = fast_csr(rmat(8), symmetric=True)
     whole = stripe(*graph, ranks=ranks)

@@ -62,9 +62,9 @@ def exchange(end: Any, rounds: int, length: int) -> Any:
 @pytest.mark.parametrize("half", [64, 1 << 16])
 def test_peers_and_hosts_carry_alike(ranks: int, half: int) -> None:
     def through(made: Any) -> Any:
-        def run(gang: Any, _: Any) -> Any:
-            with fake_cupy.Device(gang.rank):
-                wire = made(gang)
+        def run(group: Any, _: Any) -> Any:
+            with fake_cupy.Device(group.rank):
+                wire = made(group)
                 found = drive(exchange(Endpoint(wire), 6, 40), wire)
                 if isinstance(wire, PeerWire):
                     wire.close()
@@ -72,7 +72,7 @@ def test_peers_and_hosts_carry_alike(ranks: int, half: int) -> None:
 
         return run_in_threads(run, [None] * ranks)
 
-    for mine, theirs in zip(through(HostWire), through(lambda gang: PeerWire(gang, half)), strict=True):
+    for mine, theirs in zip(through(HostWire), through(lambda group: PeerWire(group, half)), strict=True):
         assert numpy.array_equal(mine, theirs)
 
 
@@ -84,16 +84,16 @@ def test_a_rank_that_cannot_map_sends_all_by_way_of_the_host(monkeypatch: pytest
 
     monkeypatch.setattr(fake.cuda.runtime, "ipcOpenMemHandle", refuse)
 
-    def run(gang: Any, _: Any) -> Any:
-        with cuda_wire(gang, 1 << 12) as wire:
+    def run(group: Any, _: Any) -> Any:
+        with cuda_wire(group, 1 << 12) as wire:
             return type(wire), drive(exchange(Endpoint(wire), 2, 9), wire)
 
     assert {kind for kind, _ in run_in_threads(run, [None] * 3)} == {HostWire}
 
 
 def test_one_rank_needs_no_mailbox() -> None:
-    def run(gang: Any, _: Any) -> Any:
-        with cuda_wire(gang) as wire:
+    def run(group: Any, _: Any) -> Any:
+        with cuda_wire(group) as wire:
             return type(wire), drive(exchange(Endpoint(wire), 1, 9), wire)
 
     assert [kind for kind, _ in run_in_threads(run, [None])] == [HostWire]

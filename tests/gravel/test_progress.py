@@ -11,8 +11,10 @@ import pytest
 
 import gravel
 from gravel import progress
+from gravel.displays import NotebookDisplay, display_for
 from gravel.pipeline.progress.events import Event
-from gravel.progress import NotebookDisplay, display_for, in_notebook, measured, report, shown
+from gravel.pipeline.progress.pace import Pace
+from gravel.progress import in_notebook, measured, report, shown
 from tests.gravel.samples import random_edges
 
 
@@ -63,7 +65,7 @@ def test_a_measure_reports_to_its_line_or_to_who_asks(terminal: Terminal, monkey
 @pytest.mark.parametrize("name", ["closeness", "betweenness", "neighbourhood", "eccentricity", "diameter"])
 def test_measures_report(name: str, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(progress.Pace, "update", lambda pace, done, total, *_: seen.append((done, total)))
+    monkeypatch.setattr(Pace, "update", lambda pace, done, total, *_: seen.append((done, total)))
     graph = gravel.graph((list(range(20)), list(range(1, 21))))
     getattr(graph, name)(*([2] if name == "neighbourhood" else []))
     assert seen[-1][0] > 0

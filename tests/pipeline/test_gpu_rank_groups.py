@@ -15,7 +15,7 @@ from tests.pipeline.workers.test_rendezvous import gravel
 pytestmark = pytest.mark.gpu
 
 WORKFLOW = """
-workflow: gangs
+workflow: rank groups
 stages:
   edges: {stage: ingest, source: {rmat: {scale: 14, edge_factor: 16, seed: 5}}}
   graph: {stage: symmetrize, input: edges}

@@ -70,28 +70,28 @@ def test_transports_find_the_same(tmp_path: Path, gpus: int) -> None:
     assert any("peer against nccl, level by level" in section["title"] for section in report.sections)
 
 
-def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
+def search_losing_a_rank(function: Any, group: Any, task: Any) -> Any:
     from gravel.kernels.partition.nccl import NcclRank
 
     flag, tell, calls = Path(os.environ[FLAG]), NcclRank._tell, [0]
 
     def dies(self: Any, events: Any) -> Any:
         calls[0] += 1
-        if gang.rank == 1 and calls[0] == 3 and not flag.exists():
+        if group.rank == 1 and calls[0] == 3 and not flag.exists():
             flag.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return tell(self, events)
 
     NcclRank._tell = dies  # type: ignore[method-assign]
     try:
-        return function(gang, task)
+        return function(group, task)
     finally:
         NcclRank._tell = tell  # type: ignore[method-assign]
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.rank_group
-    context.rank_group = lambda function, tasks: gang(
+    group = context.rank_group
+    context.rank_group = lambda function, tasks: group(
         functools.partial(search_losing_a_rank, function), tasks
     )
     return traverse(context, parameters, **inputs)

@@ -35,7 +35,7 @@ from gravel.stages.verify import VerifyParameters, verify
 SOURCE = {"rmat": {"scale": 9, "edge_factor": 8, "seed": 5}}
 
 
-class GangContext(PlainContext):
+class RankGroupContext(PlainContext):
     """Ranks as threads of this process, and a count of the calls."""
 
     def __init__(self, reserved: int) -> None:
@@ -98,7 +98,7 @@ def test_it_is_what_partition_makes_of_the_graph(whole: Graph, ranks: int, thres
 def test_searches_are_those_of_the_partition(whole: Graph, ranks: int) -> None:
     stored = partition(PlainContext(), PartitionParameters(ranks=ranks, threshold=8), input=whole)
     expected, told = search(stored)
-    context = GangContext(ranks)
+    context = RankGroupContext(ranks)
     found, measured = search(made(ranks, context, threshold=8), context)
     assert numpy.array_equal(found.sources, expected.sources)
     assert numpy.array_equal(found.distance, expected.distance)
@@ -179,9 +179,9 @@ def test_ranks_are_made_once_and_again_when_one_is_gone(monkeypatch: pytest.Monk
     times: list[int] = []
     make = resident.make_rank_of
 
-    def counted(gang: Any, *given: Any) -> Any:
-        times.append(gang.rank)
-        return make(gang, *given)
+    def counted(group: Any, *given: Any) -> Any:
+        times.append(group.rank)
+        return make(group, *given)
 
     monkeypatch.setattr(resident, "make_rank_of", counted)
     first, measured = search(graph)
@@ -200,16 +200,16 @@ def test_ranks_are_made_once_and_again_when_one_is_gone(monkeypatch: pytest.Monk
 def test_workers_keep_the_ranks_that_they_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = Recipe.of(made(3, threshold=8))
     shares = dict(resident.RESIDENT)
-    # Each worker has one rank, and not that of its place in the gang.
+    # Each worker has one rank, and not that of its place in the rank group.
     monkeypatch.setattr(resident, "_resident_rank", lambda place, _: (place + 1) % 3)
 
-    def look(gang: Any, item: Any) -> Any:
-        named, held, new = find_rank(gang, recipe, "cpu")
+    def look(group: Any, item: Any) -> Any:
+        named, held, new = find_rank(group, recipe, "cpu")
         assert isinstance(named, Renamed)
         named.send((named.rank + 1) % 3, 0, named.rank)
         heard = named.receive((named.rank + 2) % 3, 0)
         named.barrier()
-        return gang.rank, named.rank, held.share.part.rank, named.all_gather(named.rank), heard, new
+        return group.rank, named.rank, held.share.part.rank, named.all_gather(named.rank), heard, new
 
     for place, name, rank, gathered, heard, new in run_in_threads(look, [None] * 3):
         assert name == rank == (place + 1) % 3
@@ -276,7 +276,7 @@ def test_what_is_stated() -> None:
     asked = DistributeParameters(source={"rmat": {"scale": scale}}, ranks=8)
     eight = Machine(backend="cuda", threads=8, host_memory=1 << 39, device_memory=140 << 30)
     need = STAGE.estimate(asked, {}, eight)
-    assert need.gang == 8
+    assert need.workers == 8
     assert 34 << 30 < need.device_bytes < 139 << 30
     assert need.host_bytes < 8 << 30
     graph = need.outputs[0]
@@ -284,10 +284,10 @@ def test_what_is_stated() -> None:
     searching = TRAVERSE.estimate(TraverseParameters(output="checks"), {"input": (graph,)}, eight)
     assert searching.device_bytes < 139 << 30
     assert searching.host_bytes < 8 << 30
-    assert searching.gang == 8
+    assert searching.workers == 8
     labels = searching.outputs[0]
     assert labels.bytes == 0
     verified = VERIFY.estimate(VerifyParameters(), {"graph": (graph,), "traversal": (labels,)}, eight)
-    assert (verified.gang, verified.device_bytes) == (0, 0)
+    assert (verified.workers, verified.device_bytes) == (0, 0)
     with_labels = TRAVERSE.estimate(TraverseParameters(), {"input": (graph,)}, eight)
     assert with_labels.host_bytes > searching.host_bytes + (8 << 31)

@@ -22,7 +22,7 @@ from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.turning import direction_in, turned, turned_extent
-from tests.stages.ranks.test_searches import GangContext
+from tests.stages.ranks.test_searches import RankGroupContext
 
 VERTICES = 200
 DIRECTIONS = ("out", "in", "both")
@@ -129,7 +129,7 @@ def test_both_ways_a_search_may_be_bottom_up(directed: Graph) -> None:
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_workers_turn_the_graph_themselves(directed: Graph, direction: str) -> None:
     parameters = TraverseParameters(sources=SOURCES, direction=direction, sources_over="workers")
-    found, measured = traverse.traverse(GangContext(2), parameters, input=directed)
+    found, measured = traverse.traverse(RankGroupContext(2), parameters, input=directed)
     assert measured.asked["workers"] == 2
     assert found.direction == direction
     numpy.testing.assert_array_equal(

@@ -13,7 +13,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
-from gravel.kernels.bfs.buffers import MOST_SEARCHES, Size, batch_on_host
+from gravel.kernels.bfs.buffers import MAX_SEARCHES, Size, batch_on_host
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.buffers import make
@@ -35,11 +35,11 @@ class MultiSource:
     strategy = "multi_source"
     reason = ""
 
-    def __init__(self, rows: EncodedRows, asked: Asked, *, batch: int = MOST_SEARCHES) -> None:
+    def __init__(self, rows: EncodedRows, asked: Asked, *, batch: int = MAX_SEARCHES) -> None:
         started = time.perf_counter()
         self._max_depth = asked.depth
-        if not 1 <= batch <= MOST_SEARCHES:
-            raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
+        if not 1 <= batch <= MAX_SEARCHES:
+            raise ValueError(f"batch is {batch}; it can be 1 to {MAX_SEARCHES} searches")
         row_offsets, columns = readable(rows)
         self.vertices = rows.vertex_count
         self.batch = batch

@@ -58,7 +58,7 @@ class StreamedSearch:
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:
-        """Search from one vertex; the time covers all reading. `progress` is told parts read of each level's.
+        """Search from one vertex; the time covers all reading. `progress` gets parts read of each level's.
 
         Raises ValueError for a vertex that does not exist and for a row that is damaged, and whatever reading
         raises.

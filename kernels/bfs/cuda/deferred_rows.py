@@ -24,7 +24,7 @@ from typing import Any
 from gravel.kernels.cuda import load, run_over, vertex_macro
 
 SOURCE = "kernels/bfs/deferred_rows.cu"
-MOST_BLOCKS = 1 << 11
+MAX_BLOCKS = 1 << 11
 ALONE, WHOLE_BLOCK = 256, 2048  # arcs of a row, as in pull_columns.cuh
 
 
@@ -67,9 +67,9 @@ def find_deferred_rows(row_offsets: Any, column_indices: Any, rows: Any, *, kept
     counts = cupy.zeros(3, cupy.uint64)
     listed = rows, numpy.uint64(len(rows))
     find_largest = module.get_function("find_largest")
-    run_over(find_largest, len(rows), row_offsets, *listed, counts[2:], most=MOST_BLOCKS)
+    run_over(find_largest, len(rows), row_offsets, *listed, counts[2:], most=MAX_BLOCKS)
     sizes = numpy.uint64(least), numpy.uint64(kept + ALONE)
     arguments = row_offsets, column_indices, *listed, *sizes, counts[2:], counts[:2]
-    run_over(module.get_function("count_far"), len(rows) * 32, *arguments, most=MOST_BLOCKS)
+    run_over(module.get_function("count_far"), len(rows) * 32, *arguments, most=MAX_BLOCKS)
     long, far, _ = (int(count) for count in counts.get())
     return DeferredRows(least, long, far)

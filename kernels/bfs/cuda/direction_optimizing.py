@@ -47,7 +47,7 @@ def prepare(
         decoding leaves registers for.
     planes : how many times eight neighbours after the first two are kept apart for bottom-up levels, which
         then stream them instead of reading rows here and there. By default none where rows begin with hubs,
-        else up to MOST_PLANES, or PLANES_BY_DEGREE, that together hold no more than half of the arcs.
+        else up to MAX_PLANES, or PLANES_BY_DEGREE, that together hold no more than half of the arcs.
     deferred_rows : whether bottom-up levels put long rows off that they read far, and read them by whole
         blocks; by default as `gravel.kernels.bfs.cuda.deferred_rows` finds it worthwhile. Either way finds
         the same. For columns alone: long rows of other layouts are always put off.

@@ -23,7 +23,7 @@ from gravel.kernels.buffers import make
 from gravel.kernels.cuda import multiprocessors, refuse_block
 
 TILES = ("even", "stealing", "runs")
-MOST_THREADS = 512  # of a block, as in frontier_queues.cuh
+MAX_THREADS = 512  # of a block, as in frontier_queues.cuh
 
 STAGE = 128
 """Vertices that a warp of expand-contract keeps before it reserves room for them, as in its `.cu` file."""
@@ -103,7 +103,7 @@ def strategy_of_queues(
         import cupy
         import numpy
 
-        refuse_block(block, most=MOST_THREADS)
+        refuse_block(block, most=MAX_THREADS)
         if tiles not in TILES:
             raise ValueError(f"tiles is {tiles!r}; it can be {', '.join(TILES)}")
         for limit, most in (("blocks_per_processor", blocks_per_processor), ("blocks", blocks)):

@@ -83,8 +83,8 @@ class HostRowsSearch:
         import numpy
 
         made = HostColumns if rows.layout == "csr" else HostStream
-        block = made.MOST_THREADS if block is None else block
-        refuse_block(block, most=made.MOST_THREADS)
+        block = made.MAX_THREADS if block is None else block
+        refuse_block(block, most=made.MAX_THREADS)
         started = time.perf_counter()
         heads = heads if asked.symmetric else 0
         source: HostColumns | HostStream = made(rows, heads=heads, keep=keep, room=room)

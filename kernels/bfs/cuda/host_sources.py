@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 PREPARATION = "kernels/bfs/host_rows_prepare_encoded.cu"
 HEAD_GROUP = 4  # heads of columns that are read at once, as in sources/host_columns.cuh
-MOST_HEADS = 32  # of encoded rows, which a warp decodes in one visit
+MAX_HEADS = 32  # of encoded rows, which a warp decodes in one visit
 
 
 class HostColumns:
     """Columns, whose lines are walked where they lie."""
 
-    MOST_THREADS = 512
+    MAX_THREADS = 512
 
     def __init__(self, rows: EncodedRows, *, heads: int, keep: int, room: int) -> None:
         import cupy
@@ -55,14 +55,14 @@ class HostColumns:
 class HostStream:
     """Encoded rows, whose lines are copied into one of two buffers while rows in the other are decoded."""
 
-    MOST_THREADS = 256
+    MAX_THREADS = 256
 
     def __init__(self, rows: EncodedRows, *, heads: int, keep: int, room: int) -> None:
         import cupy
         import numpy
 
-        if not 0 <= heads <= MOST_HEADS:
-            raise ValueError(f"heads is {heads}; it can be 0 to {MOST_HEADS}")
+        if not 0 <= heads <= MAX_HEADS:
+            raise ValueError(f"heads is {heads}; it can be 0 to {MAX_HEADS}")
         self._rows = with_units(rows)  # which keeps the arrays alive
         dtype, n = numpy.dtype(rows.dtype), rows.vertex_count
         self.body, device_offsets = self._rows.arrays["stream"], self._rows.arrays["byte_offsets"]

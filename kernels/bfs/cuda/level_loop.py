@@ -13,7 +13,7 @@ from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, shared_bytes
 
 STEPS = ("begin", "push", "team", "redistribute", "push_unqueued", "pull", "enqueue", "finish")
-MOST_TEAM_WEIGHT = (1 << 24) - 2  # of a level, which a field of 24 bits counts in team.cuh
+MAX_TEAM_WEIGHT = (1 << 24) - 2  # of a level, which a field of 24 bits counts in team.cuh
 ALPHA, ENCODED_ANY_ORDER = 25.0, 12.0
 """How much sooner searches go bottom-up; encoded rows in no order by degree take longer to read."""
 WAITING = 96 + 160  # vertices that a warp lists in pull.cuh

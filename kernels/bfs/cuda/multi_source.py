@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.asked import Asked
-from gravel.kernels.bfs.buffers import CHUNK, MOST_SEARCHES
+from gravel.kernels.bfs.buffers import CHUNK, MAX_SEARCHES
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows, kernel_rows
 from gravel.kernels.bfs.cuda.labels import tree_bits
 from gravel.kernels.bfs.cuda.level_loop import level_directions
@@ -56,7 +56,7 @@ class MultiSource:
         rows: EncodedRows,
         asked: Asked,
         *,
-        batch: int = MOST_SEARCHES,
+        batch: int = MAX_SEARCHES,
         alpha: float = 16.0,
         beta: float = 24.0,
         block: int = 256,
@@ -65,8 +65,8 @@ class MultiSource:
         import numpy
 
         started = time.perf_counter()
-        if not 1 <= batch <= MOST_SEARCHES:
-            raise ValueError(f"batch is {batch}; it can be 1 to {MOST_SEARCHES} searches")
+        if not 1 <= batch <= MAX_SEARCHES:
+            raise ValueError(f"batch is {batch}; it can be 1 to {MAX_SEARCHES} searches")
         if block not in BLOCKS:
             raise ValueError(f"block is {block}; it can be {', '.join(map(str, BLOCKS))}")
         self.batch = batch
@@ -117,7 +117,7 @@ class MultiSource:
         import numpy
 
         checked = check_batch(sources, self.batch, self.vertices)
-        start = numpy.zeros(MOST_SEARCHES, numpy.int64)
+        start = numpy.zeros(MAX_SEARCHES, numpy.int64)
         start[: len(checked)] = checked
         arguments = (*self._arguments, numpy.uint64(len(checked)))
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/bfs/persistent.cu"
-MOST_HOPS = 64  # as in block_group.cuh
-MOST_THREADS = 512  # as in persistent.cu
+MAX_HOPS = 64  # as in block_group.cuh
+MAX_THREADS = 512  # as in persistent.cu
 AHEAD = 4
 STATIC_SHARED = 1024  # bytes left for the kernel's own shared variables
 
@@ -69,10 +69,10 @@ def prepare(
     import numpy
 
     started = time.perf_counter()
-    refuse_block(block, most=MOST_THREADS)
+    refuse_block(block, most=MAX_THREADS)
     for name, number in (("hops", hops), ("calm_hops", calm_hops)):
-        if not 1 <= number <= MOST_HOPS:
-            raise ValueError(f"{name} is {number}; it can be 1 to {MOST_HOPS}")
+        if not 1 <= number <= MAX_HOPS:
+            raise ValueError(f"{name} is {number}; it can be 1 to {MAX_HOPS}")
     if width not in (None, 4, 8):
         raise ValueError(f"width is {width}; it can be 4 or 8")
     source = kernel_rows(rows)

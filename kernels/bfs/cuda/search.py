@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.asked import Asked
-from gravel.kernels.bfs.buffers import IN_PLANE, MOST_IN_TEAM, MOST_PLANES, bitmap_words
+from gravel.kernels.bfs.buffers import IN_PLANE, MAX_IN_TEAM, MAX_PLANES, bitmap_words
 from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.level_loop import (
     ALPHA,
     ENCODED_ANY_ORDER,
-    MOST_TEAM_WEIGHT,
+    MAX_TEAM_WEIGHT,
     STAGED,
     WAITING,
     LevelLoopSearch,
@@ -93,7 +93,7 @@ class RowsSearch(LevelLoopSearch):
         # A neighbour of high degree is a parent sooner, but not the smallest.
         by_degree = by_degree and tuning.pull and not asked.tree and source.find_degrees()
         if planes is None:
-            wanted = PLANES_BY_DEGREE if by_degree else 0 if hubs_first else MOST_PLANES
+            wanted = PLANES_BY_DEGREE if by_degree else 0 if hubs_first else MAX_PLANES
             planes = min(wanted, rows.arc_count // (2 * IN_PLANE * words * 32))
 
         self._kernel = source.load(pull=tuning.pull, planes=planes)
@@ -126,9 +126,9 @@ class RowsSearch(LevelLoopSearch):
         if alpha is None:
             alpha = ENCODED_ANY_ORDER if source.ENCODED and not hubs_first else ALPHA
         self.decided = {"alpha": alpha} if tuning.pull else {}
-        team_blocks = max(1, min(tuning.team_blocks, MOST_IN_TEAM, grid))
+        team_blocks = max(1, min(tuning.team_blocks, MAX_IN_TEAM, grid))
         capacity = min(tuning.team_capacity, (shared - lists) // (2 * source.entry_bytes)) & ~31
-        limit = min(int(tuning.team_limit * weight_of_arc), MOST_TEAM_WEIGHT)
+        limit = min(int(tuning.team_limit * weight_of_arc), MAX_TEAM_WEIGHT)
         uneven: tuple[Any, ...] = (max(1, int(UNEVEN * weight_of_arc)),)
         scale: tuple[Any, ...] = (weight_of_arc,)
         kept: tuple[Any, ...] = ()

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 SOURCE = "kernels/bfs/shape.cu"
 BLOCK = 256
 HUB_SHIFT = 33
-MOST_LEVELS = 256
+MAX_LEVELS = 256
 """Levels of a probe; a level costs about 3 us where there are few arcs."""
 
-MOST_ARCS = 1 << 22
+MAX_ARCS = 1 << 22
 """Arcs that a probe reads; from then on a graph is not deep for its size."""
 
 
@@ -65,7 +65,7 @@ def _measure(module: Any, rows: Given, *, symmetric: bool, started: float) -> Sh
     spread((grid,), (BLOCK,), (rows.offsets, numpy.uint64(n), counted[: 2 * BINS], counted[2 * BINS :]))
     *histogram, hub = (int(word) for word in counted.get())
     vertices, arcs = histogram[:BINS], histogram[BINS:]
-    log = cupy.zeros(2 + 2 * MOST_LEVELS, cupy.uint64)
+    log = cupy.zeros(2 + 2 * MAX_LEVELS, cupy.uint64)
     state = cupy.zeros(3, cupy.uint64)
     if n:
         probe(
@@ -75,18 +75,18 @@ def _measure(module: Any, rows: Given, *, symmetric: bool, started: float) -> Sh
                 rows.offsets,
                 *rows.arguments,
                 cupy.zeros(n // 32 + 1, cupy.uint32),
-                cupy.empty(min(n, MOST_ARCS + 1), rows.dtype),
+                cupy.empty(min(n, MAX_ARCS + 1), rows.dtype),
                 state[:2],
                 log,
                 state[2:],
                 numpy.uint64(hub & ((1 << HUB_SHIFT) - 1)),
-                numpy.uint64(MOST_LEVELS),
-                numpy.uint64(MOST_ARCS),
+                numpy.uint64(MAX_LEVELS),
+                numpy.uint64(MAX_ARCS),
             ),
         )
     levels, done, *counts = (int(word) for word in log.get())
     # A level without vertices ends a complete search; the last of a search that stopped is in the log too.
-    kept = min(levels + (0 if done else 1), MOST_LEVELS) if n else 0
+    kept = min(levels + (0 if done else 1), MAX_LEVELS) if n else 0
     if n and not levels:
         kept = 1
     milliseconds = (time.perf_counter() - started) * 1e3

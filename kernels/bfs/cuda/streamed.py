@@ -77,7 +77,7 @@ class StreamedSearch:
     def run(self, source: int) -> BFSResult:
         """Search from one vertex; the time covers all reading, and `link_bytes` all parts that were copied.
 
-        `progress` is told parts read of each level's. Raises ValueError for a vertex that does not exist, and
+        `progress` gets parts read of each level's. Raises ValueError for a vertex that does not exist, and
         whatever reading raises.
         """
         import cupy

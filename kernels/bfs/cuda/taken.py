@@ -7,7 +7,7 @@ from typing import Any
 from gravel.kernels.cuda import load, run_over
 
 SOURCE = "kernels/bfs/taken.cu"
-MOST_BLOCKS = 1 << 11
+MAX_BLOCKS = 1 << 11
 
 
 def taken(labels: Any) -> Any:
@@ -23,5 +23,5 @@ def taken(labels: Any) -> Any:
     out = cupy.empty(len(labels), labels.dtype)
     address, stride = numpy.uint64(labels.data.ptr), numpy.int64(labels.strides[0] // labels.itemsize)
     given = address, stride, numpy.uint64(len(labels)), out
-    run_over(load(SOURCE).get_function("take"), len(labels), *given, most=MOST_BLOCKS)
+    run_over(load(SOURCE).get_function("take"), len(labels), *given, most=MAX_BLOCKS)
     return out

@@ -4,7 +4,7 @@
 
 #include "kernels/bfs/batch_claim.cuh"
 
-constexpr u32 MOST_BLOCK = 512, FEWEST_BLOCKS = 2;
+constexpr u32 MAX_BLOCK = 512, FEWEST_BLOCKS = 2;
 
 constexpr i64 ALONE = 128;   // arcs that a lane tries bottom-up before its warp helps,
 constexpr i64 LONG = 256;    // and those left of a row from which the whole grid does,

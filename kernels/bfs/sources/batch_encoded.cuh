@@ -5,7 +5,7 @@
 #include "kernels/bfs/batch_claim.cuh"
 #include "kernels/bfs/sources/decoded.cuh"
 
-constexpr u32 MOST_BLOCK = MOST_THREADS, FEWEST_BLOCKS = 1;
+constexpr u32 MAX_BLOCK = MAX_THREADS, FEWEST_BLOCKS = 1;
 
 // The first two as in pull_encoded.cuh.
 constexpr u32 LONG_SCAN = 64;  // neighbours that a lane tries bottom-up before its warp helps

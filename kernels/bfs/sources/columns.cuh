@@ -5,7 +5,7 @@
 
 #include "kernels/bfs/labels.cuh"
 
-constexpr u32 MOST_THREADS = 1024;
+constexpr u32 MAX_THREADS = 1024;
 constexpr u32 CHUNK = 128;  // arcs of a queue entry; at most 1024, the entry's 10 bits
 constexpr u32 LENGTH_BITS = 10;
 constexpr bool ONE_PUSH = false, ONE_HAND_OVER = false;

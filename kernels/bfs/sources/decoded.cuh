@@ -10,7 +10,7 @@
 constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes read them
 // Decoded neighbours that a warp lists: those of a unit, and what was there before. cuda/kernel_rows.py reserves as
 // much.
-constexpr u32 LISTED = MOST_IN_UNIT + 64;
+constexpr u32 LISTED = MAX_IN_UNIT + 64;
 
 // A warp's list of decoded neighbours, each with the lane that holds the vertex whose row it is from if NAMES_LANES.
 template <bool NAMES_LANES>
@@ -75,6 +75,6 @@ __device__ __forceinline__ void decode_entries(const Rows& rows, List& decoded, 
                 alone = __any_sync(ALL_LANES, more);
             } while (alone && decoded.count + WARP <= LISTED);
         }
-        if (decoded.count > LISTED - MOST_IN_UNIT || !(whole || alone)) use();
+        if (decoded.count > LISTED - MAX_IN_UNIT || !(whole || alone)) use();
     }
 }

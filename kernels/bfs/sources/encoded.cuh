@@ -10,7 +10,7 @@
 constexpr u32 UNIT_BITS = sizeof(VERTEX) == 4 ? 32 : 28;
 constexpr u64 WHOLE_ROW = (1ull << UNIT_BITS) - 1;
 // Fewer than columns take, since decoding needs more registers than 64.
-constexpr u32 MOST_THREADS = sizeof(VERTEX) == 4 ? 768 : 512;
+constexpr u32 MAX_THREADS = sizeof(VERTEX) == 4 ? 768 : 512;
 constexpr bool DEFER_ROWS = true;  // decoding leaves room for what kernels/bfs/pull.cuh may do without
 // Code that decodes is long, and each copy of it is another part of what compiling takes.
 constexpr bool ONE_PUSH = true, ONE_HAND_OVER = true;

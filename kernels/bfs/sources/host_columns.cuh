@@ -7,7 +7,7 @@
 #include "kernels/bfs/host_steps.cuh"
 #include "kernels/bfs/lines.cuh"
 
-constexpr u32 MOST_THREADS = 512;
+constexpr u32 MAX_THREADS = 512;
 constexpr u32 HEAD_GROUP = 4;  // heads that are read at once
 
 #define SOURCE_PARAMETERS const i64 *row_offsets, const VERTEX *columns, const VERTEX *first_rows

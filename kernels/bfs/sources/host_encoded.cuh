@@ -13,7 +13,7 @@
 #include "kernels/bfs/host_steps.cuh"
 #include "kernels/layouts/part.cuh"
 
-constexpr u32 MOST_THREADS = 256;
+constexpr u32 MAX_THREADS = 256;
 constexpr u32 PIECES = LINE / 16; // of a line, one a lane
 constexpr u32 AT_ONCE = 4;        // pieces that a lane has under way
 

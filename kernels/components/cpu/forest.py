@@ -36,10 +36,10 @@ def link(component: NDArray[Any], u: int, v: int) -> None:
         if above == low:
             return
         if above == high:
-            held = compare_and_swap(component, high, high, low)
-            if held == high:
+            found = compare_and_swap(component, high, high, low)
+            if found == high:
                 return
-            above = held
+            above = found
         high = component[above]
         low = component[low]
 

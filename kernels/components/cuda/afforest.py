@@ -15,7 +15,7 @@ from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident
 from gravel.kernels.layouts import EncodedRows
 
 SOURCE = "kernels/components/afforest.cu"
-MOST_TRACED = 16  # as in afforest.cu
+MAX_TRACED = 16  # as in afforest.cu
 
 
 def prepare(
@@ -87,7 +87,7 @@ def _find(
         return ComponentsResult(component, 0.0, "afforest")
     kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("afforest")
     grid = (resident_blocks(kernel, block),), (block,)
-    trace = cupy.zeros(MOST_TRACED, cupy.uint64) if trace is None else trace
+    trace = cupy.zeros(MAX_TRACED, cupy.uint64) if trace is None else trace
     arguments = (
         cupy.ascontiguousarray(row_offsets),
         cupy.ascontiguousarray(column_indices),

@@ -10,7 +10,7 @@ from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult, refuse_giant
 from gravel.kernels.components.buffers import HUB_ARCS, tiles
 from gravel.kernels.components.buffers import heads as first_neighbours
-from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MOST_TRACED, ROUNDS
+from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MAX_TRACED, ROUNDS
 from gravel.kernels.components.cuda.kept import Kept, heads_alone, keep_first, read_kept_heads
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_over, vertex_macro
 from gravel.kernels.layouts import device_rows
@@ -114,7 +114,7 @@ class ForestOfHeads:
         if self._vertices == 0:
             return ComponentsResult(self.component, 0.0, "afforest")
         self._counters.fill(0)
-        trace = cupy.zeros(MOST_TRACED, cupy.uint64) if trace is None else trace
+        trace = cupy.zeros(MAX_TRACED, cupy.uint64) if trace is None else trace
         arguments = *self._arguments, trace
         taken = event_milliseconds(lambda: self._kernel((self._grid,), (BLOCK,), arguments))
         return ComponentsResult(self.component, taken, "afforest")

@@ -12,7 +12,7 @@ from gravel.kernels.components.buffers import tiles
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
 SOURCE = "kernels/components/afforest_tiles.cu"
-MOST_TRACED, ROUNDS = 16, 4  # as in afforest_tiles.cu and tile.cuh
+MAX_TRACED, ROUNDS = 16, 4  # as in afforest_tiles.cu and tile.cuh
 PHASES = ("tiles", "barrier", "roots", "probes", "barrier", "vote", "join", "barrier", "hubs", "labels")
 """What lies between the clocks of a trace; the last one is missing where no tree changed late."""
 
@@ -72,7 +72,7 @@ def components(
         numpy.uint64(probes),
         numpy.uint64(GIANTS[giant] if prune else 0),
         *made.values(),
-        cupy.zeros(MOST_TRACED, cupy.uint64) if trace is None else trace,
+        cupy.zeros(MAX_TRACED, cupy.uint64) if trace is None else trace,
     )
     taken = event_milliseconds(lambda: kernel(*grid, arguments))
     return ComponentsResult(component, taken, "afforest_tiles")

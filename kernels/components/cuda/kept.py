@@ -11,8 +11,8 @@ import numpy
 from gravel.kernels.cuda import load, run_over, vertex_macro
 
 SOURCE = "kernels/components/kept.cu"
-MOST_BLOCKS = 1 << 14
-MOST_KEPT = 4096
+MAX_BLOCKS = 1 << 14
+MAX_KEPT = 4096
 """Neighbours of a row that are kept at most: one warp joins them, and all share the rest of the row."""
 
 
@@ -69,7 +69,7 @@ def keep_first(row_offsets: Any, columns: Any, budget: int, *, least: int = 1) -
     total = cupy.zeros(1, cupy.uint64)
 
     def run(name: str, items: int, *arguments: Any) -> None:
-        run_over(module.get_function(name), items, *arguments, most=MOST_BLOCKS)
+        run_over(module.get_function(name), items, *arguments, most=MAX_BLOCKS)
 
     def fits(most: int) -> bool:
         total.fill(0)
@@ -93,12 +93,12 @@ def read_kept_heads(kept: Kept, heads: Any) -> None:
     planes, vertices = heads.shape
     kernel = load(SOURCE, VERTEX=vertex_macro(heads.dtype)).get_function("heads_of_first")
     arguments = kept.offsets, kept.columns, numpy.uint64(vertices), numpy.uint64(planes), heads
-    run_over(kernel, vertices, *arguments, most=MOST_BLOCKS)
+    run_over(kernel, vertices, *arguments, most=MAX_BLOCKS)
 
 
 def most_kept(fits: Callable[[int], bool]) -> int:
-    """Find how many neighbours of each row fit, at most `MOST_KEPT`; 0 where not even one does."""
-    low, high = 0, MOST_KEPT
+    """Find how many neighbours of each row fit, at most `MAX_KEPT`; 0 where not even one does."""
+    low, high = 0, MAX_KEPT
     while low < high:
         middle = (low + high + 1) // 2
         if fits(middle):

@@ -10,7 +10,7 @@ from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_mac
 
 SOURCE = "kernels/components/relabel.cu"
 BLOCK = 256
-MOST_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 
 
 def components_back(permutation: Any, component: Any) -> tuple[Any, float]:
@@ -33,7 +33,7 @@ def components_back(permutation: Any, component: Any) -> tuple[Any, float]:
     order = cupy.asarray(permutation).astype(component.dtype, copy=False)
     smallest = cupy.full(vertices, numpy.iinfo(component.dtype).max, component.dtype)
     module = load(SOURCE, VERTEX=vertex_macro(component.dtype))
-    grid = (blocks_for(vertices, BLOCK, most=MOST_BLOCKS),), (BLOCK,)
+    grid = (blocks_for(vertices, BLOCK, most=MAX_BLOCKS),), (BLOCK,)
     given = order, component, numpy.uint64(vertices), smallest
 
     def run() -> None:

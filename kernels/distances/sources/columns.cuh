@@ -40,7 +40,7 @@ __device__ __forceinline__ void visit_together(const Rows& rows, const Stretch& 
 // The best on an H100 at Kronecker 20 and 22, by less than a tenth.
 constexpr u32 ALONE = 32;        // arcs of a row that a lane pulls along by itself,
 constexpr u32 ALONE_PUSHED = 8;  // or pushes along
-constexpr u32 MOST_BLOCK = 256, FEWEST_BLOCKS = 4;
+constexpr u32 MAX_BLOCK = 256, FEWEST_BLOCKS = 4;
 
 template <class Go, class Look>
 __device__ __forceinline__ void look_alone(const Rows& rows, Stretch& left, const Go& go, const Look& look) {

@@ -12,7 +12,7 @@ from gravel.kernels.layouts.streams import BROKEN, offsets_of, refuse_input
 
 
 def _write(
-    module: Any, dealt: Any, row_offsets: Any, columns: Any, first_row: int, bound: int
+    module: Any, shares: Any, row_offsets: Any, columns: Any, first_row: int, bound: int
 ) -> tuple[Any, Any]:
     import cupy
 
@@ -22,7 +22,7 @@ def _write(
     sizes = cupy.empty(int(block_first[-1]), cupy.int64)
     kinds = cupy.empty(rows, cupy.uint8)
     launch = shared.grid(rows, len(columns))
-    module.get_function("measure_rows")(*launch, (*dealt, columns, first, block_first, sizes, kinds, faults))
+    module.get_function("measure_rows")(*launch, (*shares, columns, first, block_first, sizes, kinds, faults))
     shared.refuse_found_input(faults)
     places = offsets_of(sizes)
     byte_offsets = places[block_first]
@@ -31,7 +31,7 @@ def _write(
         refuse_input(int(longest.argmax()), BROKEN)
     stream = cupy.zeros(padded(int(places[-1])), cupy.uint8)
     module.get_function("write_rows")(
-        *launch, (*dealt, columns, first, block_first, places, kinds, stream.view(cupy.uint32))
+        *launch, (*shares, columns, first, block_first, places, kinds, stream.view(cupy.uint32))
     )
     return byte_offsets, stream
 

@@ -6,7 +6,7 @@
 #define ROWS_ARGUMENTS_AS(name) name##_row_offsets, name##_columns, name##_bound
 
 constexpr u64 UNIT_ARCS = 256;  // eight steps of a warp: what it costs to find a unit is spread over them
-constexpr u32 MOST_IN_UNIT = UNIT_ARCS;
+constexpr u32 MAX_IN_UNIT = UNIT_ARCS;
 constexpr bool RANDOM_ACCESS = true;
 
 struct Rows {

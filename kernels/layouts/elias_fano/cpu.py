@@ -24,7 +24,7 @@ from gravel.kernels.layouts.streams import BROKEN, DESCENDS, FITS, OUT_OF_RANGE,
 
 SAMPLE_BITS = 32
 
-_MOST_BITS = 1 << SAMPLE_BITS
+_MAX_BITS = 1 << SAMPLE_BITS
 
 
 @serial
@@ -50,7 +50,7 @@ def _sizes(first, last, first_row, row_offsets, columns, sizes, vertex_bits, bou
         highs = degree + numpy.int64(numpy.uint64(columns[end - 1]) >> numpy.uint64(low))
         bits = code_width(numpy.uint64(degree - 1), vertex_bits) + width_bits + degree * low + highs
         bits += (degree - 1) // BLOCK_ARCS * SAMPLE_BITS
-        if bits > _MOST_BITS - 64:
+        if bits > _MAX_BITS - 64:
             return v, BROKEN
         sizes[v] = (bits + 7) >> 3
     return -1, FITS

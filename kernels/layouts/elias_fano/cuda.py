@@ -12,7 +12,7 @@ from gravel.kernels.layouts.streams import offsets_of
 
 
 def _write(
-    module: Any, dealt: Any, row_offsets: Any, columns: Any, first_row: int, bound: int
+    module: Any, shares: Any, row_offsets: Any, columns: Any, first_row: int, bound: int
 ) -> tuple[Any, Any]:
     import cupy
 
@@ -20,12 +20,12 @@ def _write(
     largest = numpy.uint64(max(0, min(bound, (1 << 64) - 1) - 1))
     sizes = cupy.zeros(rows, cupy.int64)
     launch = shared.grid(rows, len(columns))
-    module.get_function("measure_rows")(*launch, (*dealt, columns, largest, sizes, faults))
+    module.get_function("measure_rows")(*launch, (*shares, columns, largest, sizes, faults))
     shared.refuse_found_input(faults)
     byte_offsets = offsets_of(sizes)
     stream = cupy.zeros(padded(int(byte_offsets[-1])), cupy.uint8)
     module.get_function("write_rows")(
-        *launch, (*dealt, columns, largest, byte_offsets, stream.view(cupy.uint32))
+        *launch, (*shares, columns, largest, byte_offsets, stream.view(cupy.uint32))
     )
     return byte_offsets, stream
 

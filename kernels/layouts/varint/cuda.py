@@ -21,7 +21,7 @@ from gravel.kernels.layouts.streams import (
     refuse_input,
     vertex_dtype,
 )
-from gravel.kernels.layouts.streams_cuda import MOST_BLOCKS, filled_columns, find_fault, no_faults
+from gravel.kernels.layouts.streams_cuda import MAX_BLOCKS, filled_columns, find_fault, no_faults
 from gravel.kernels.layouts.varint.checkpoints import find_checkpoints
 
 SOURCE = "kernels/layouts/varint/bytes.cu"
@@ -56,7 +56,7 @@ class VarintCodec:
         """Start a kernel with a warp for each row."""
         if rows := len(offsets) - 1:
             kernel = load(SOURCE, VERTEX=vertex_macro(dtype)).get_function(name)
-            run_over(kernel, rows * 32, *arguments, block=self.block, most=MOST_BLOCKS)
+            run_over(kernel, rows * 32, *arguments, block=self.block, most=MAX_BLOCKS)
 
     def encode(self, row_offsets: Any, columns: Any, *, first_row: int, bound: int) -> dict[str, Any]:
         """Write rows as bytes."""

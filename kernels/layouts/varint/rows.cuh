@@ -14,7 +14,7 @@
 #define ROWS_ARGUMENTS_AS(name) name##_byte_offsets, name##_stream, name##_checkpoints, name##_bound
 
 constexpr u64 UNIT_BYTES = 256;  // gravel.kernels.layouts.varint.UNIT_BYTES: checkpoints add 1.6 % to the bytes of 32-bit rows
-constexpr u32 MOST_IN_UNIT = 2 * UNIT_BYTES;  // a byte each at least, in up to two stretches of a row
+constexpr u32 MAX_IN_UNIT = 2 * UNIT_BYTES;  // a byte each at least, in up to two stretches of a row
 constexpr bool RANDOM_ACCESS = false;
 
 struct Rows {

@@ -1,4 +1,4 @@
-"""Components over ranks on GPUs: ranks on the devices of this process, or one rank of a gang."""
+"""Components over ranks on GPUs: ranks on the devices of this process, or one rank of a rank group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CudaComponents:
     """Components of a partition whose ranks live on GPUs of this process, in ascending runs.
 
     Labels are on the first device and equal the CPU's. `milliseconds` is the longest of the devices, from its
-    launch to its end. `told[i]` is what the i-th device tells of the last run.
+    launch to its end. `rounds_run[i]` is what the i-th device tells of the last run.
 
     Raises ValueError for more ranks than the devices hold.
     """
@@ -39,7 +39,7 @@ class CudaComponents:
     ) -> None:
         self._devices = Devices(devices, graph.ranks)
         self.vertices, self.ranks, self._vertex = graph.vertex_count, graph.ranks, graph.delegates.dtype
-        self.told: tuple[Rounds, ...] = ()
+        self.rounds_run: tuple[Rounds, ...] = ()
         wide = max(map(widest, graph.parts)) >= WIDE
         facts: dict[str, Any] = {
             "offset_dtype": numpy.uint64 if wide else numpy.uint32,
@@ -60,7 +60,7 @@ class CudaComponents:
         follow.
         """
         taken = self._devices.run()
-        self.told = tuple(self._devices.each(ComponentsLaunch.told))
+        self.rounds_run = tuple(self._devices.each(ComponentsLaunch.rounds_run))
         return ComponentsResult(self._devices.on(0, self._collect), taken, "partition")
 
     def _collect(self) -> Any:
@@ -73,24 +73,24 @@ class CudaComponents:
 
 
 class PeerComponents(GroupRank):
-    """Components as one rank of a gang."""
+    """Components as one rank of a rank group."""
 
     def __init__(
         self,
-        gang: Gathering,
+        group: Gathering,
         part: RankPart,
         *,
         symmetric: bool,
         time_limit: float = BARRIER_SECONDS,
     ) -> None:
-        wide = max(gang.all_gather(widest(part.graph))) >= WIDE
+        wide = max(group.all_gather(widest(part.graph))) >= WIDE
         self._memory = ComponentsMemory(
             part,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             symmetric=symmetric,
         )
         macros = width_macros(part.delegates.dtype, wide=wide)
-        view = self._map(gang, self._memory)
+        view = self._map(group, self._memory)
         self._launch: ComponentsLaunch = ComponentsLaunch(
             macros, view, part.delegates, symmetric=symmetric, time_limit=time_limit
         )
@@ -101,9 +101,9 @@ class PeerComponents(GroupRank):
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
         taken = self._run()
-        told = self._launch.told()
+        rounds_run = self._launch.rounds_run()
         # Ranks read every other rank's labels of delegates, one each, in every round.
         word = self._memory.arrays["values"].dtype.itemsize
-        read = told.rounds * (self._gang.size - 1) * self._memory.delegate_count * word
+        read = rounds_run.rounds * (self._group.size - 1) * self._memory.delegate_count * word
         component = self._memory.component()
-        return RankComponents(component if on_device else component.get(), taken, told.rounds, read, 0)
+        return RankComponents(component if on_device else component.get(), taken, rounds_run.rounds, read, 0)

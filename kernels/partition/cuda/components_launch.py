@@ -54,7 +54,7 @@ class ComponentsLaunch(DeviceLaunch):
         """Begin a run; returns the events before and after it."""
         return self._begin(self._arguments)
 
-    def told(self) -> Rounds:
+    def rounds_run(self) -> Rounds:
         """Read what the last run logged."""
         rounds, _, *nanoseconds = self._log.get().tolist()
         named = zip(JOINING + EXCHANGING, nanoseconds, strict=True)

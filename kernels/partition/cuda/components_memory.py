@@ -24,7 +24,7 @@ FIELDS = (
 )
 """The kernel's `Part`, field by field, 8 bytes each."""
 
-MOST_NODES = (1 << 32) - 1
+MAX_NODES = (1 << 32) - 1
 """Delegates and own vertices of a rank, whose numbers take 32 bits."""
 
 
@@ -55,10 +55,10 @@ class ComponentsMemory(Table):
         self.rank, self.local = part.rank, whole.local
         self.delegate_count = len(delegates)
         nodes = self.local + self.delegate_count
-        if nodes >= MOST_NODES:
+        if nodes >= MAX_NODES:
             raise ValueError(
                 f"rank {part.rank} has {self.local} vertices and {self.delegate_count} delegates; at most "
-                f"{MOST_NODES} fit"
+                f"{MAX_NODES} fit"
             )
         arrays: dict[str, Any] = {}
         for name in SUBGRAPHS:

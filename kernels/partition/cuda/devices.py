@@ -10,7 +10,7 @@ from gravel.kernels.partition.cuda.launching import DeviceBarrier, View
 from gravel.kernels.partition.cuda.table import Table, seen_from_afar
 from gravel.kernels.partition.options import given_up
 
-MOST_HERE = 16
+MAX_HERE = 16
 """Ranks of a device, as the kernels say."""
 
 
@@ -26,8 +26,8 @@ class Devices:
 
         self.ids = tuple(devices) if devices is not None else (cupy.cuda.Device().id,)
         count = len(self.ids)
-        if ranks < count or ranks > count * MOST_HERE:
-            raise ValueError(f"{ranks} ranks do not go on {count} devices with 1 to {MOST_HERE} on each")
+        if ranks < count or ranks > count * MAX_HERE:
+            raise ValueError(f"{ranks} ranks do not go on {count} devices with 1 to {MAX_HERE} on each")
         make_peers(self.ids)
         self.home = [rank * count // ranks for rank in range(ranks)]
         self.launches: list[Any] = []

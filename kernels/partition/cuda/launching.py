@@ -13,7 +13,7 @@ from gravel.kernels.buffers import Buffer
 from gravel.kernels.cuda import load, resident_blocks, vertex_macro
 from gravel.kernels.partition.cuda.table import Slab
 
-MOST_DEVICES = 16
+MAX_DEVICES = 16
 """In `kernels/partition/device_barrier.cuh` too."""
 
 _LINE = 16  # words of 8 bytes, so that what is polled has cache lines of its own
@@ -26,7 +26,7 @@ class DeviceBarrier:
     """
 
     def __init__(self) -> None:
-        self.slab = Slab([Buffer("words", "u8", 3 * _LINE + MOST_DEVICES)])
+        self.slab = Slab([Buffer("words", "u8", 3 * _LINE + MAX_DEVICES)])
         self.words = self.slab.arrays["words"]
         self.reset()
 
@@ -48,10 +48,10 @@ class DeviceBarrier:
         """Make the kernel's `Barrier` for the n-th device; `pointers` are to all devices' words."""
         import cupy
 
-        if len(pointers) > MOST_DEVICES:
-            raise ValueError(f"{len(pointers)} devices are too many; at most {MOST_DEVICES} synchronise")
+        if len(pointers) > MAX_DEVICES:
+            raise ValueError(f"{len(pointers)} devices are too many; at most {MAX_DEVICES} synchronise")
         own = pointers[device]
-        flags, aborts = numpy.zeros(MOST_DEVICES, numpy.uint64), numpy.zeros(MOST_DEVICES, numpy.uint64)
+        flags, aborts = numpy.zeros(MAX_DEVICES, numpy.uint64), numpy.zeros(MAX_DEVICES, numpy.uint64)
         for place, pointer in enumerate(pointers):
             aborts[place] = pointer + 8 * 2 * _LINE
             flags[place] = pointer + 8 * 3 * _LINE

@@ -16,13 +16,13 @@ from gravel.kernels.partition.cuda.table import Table, seen_from_afar
 from gravel.kernels.partition.options import given_up
 
 
-def why_no_peers(gang: Gathering) -> str | None:
+def why_no_peers(group: Gathering) -> str | None:
     """Say why the ranks' GPUs cannot read each other's memory, or None; alike on all ranks."""
     import cupy
 
     runtime = cupy.cuda.runtime
     own = cupy.cuda.Device()
-    places = gang.all_gather((socket.gethostname(), own.pci_bus_id))
+    places = group.all_gather((socket.gethostname(), own.pci_bus_id))
     if len({host for host, _ in places}) > 1:
         return "the ranks are on several hosts"
     if len(set(places)) < len(places):
@@ -37,12 +37,12 @@ def why_no_peers(gang: Gathering) -> str | None:
             continue  # hidden from this process, which does not mean that it cannot be mapped
         if not reachable:
             blocked.append(bus)
-    found = [bus for several in gang.all_gather(blocked) for bus in several]
+    found = [bus for several in group.all_gather(blocked) for bus in several]
     return f"not every GPU can read {', '.join(sorted(set(found)))}" if found else None
 
 
 @dataclass(frozen=True)
-class Told:
+class Address:
     """What a rank tells of its memory: where it is, and how other processes map it."""
 
     process: int
@@ -56,12 +56,12 @@ def process_id() -> int:
     return os.getpid()
 
 
-def _told(table: Table, point: DeviceBarrier) -> Told:
+def _address(table: Table, point: DeviceBarrier) -> Address:
     import cupy
 
     pointers = table.slab.pointer, point.pointer
     first, second = (cupy.cuda.runtime.ipcGetMemHandle(pointer) for pointer in pointers)
-    return Told(process_id(), table.row(), pointers, (bytes(first), bytes(second)))
+    return Address(process_id(), table.row(), pointers, (bytes(first), bytes(second)))
 
 
 class Mapping:
@@ -70,42 +70,42 @@ class Mapping:
     `rows` and `points` are in the order of ranks.
     """
 
-    def __init__(self, gang: Gathering, table: Table, point: DeviceBarrier) -> None:
+    def __init__(self, group: Gathering, table: Table, point: DeviceBarrier) -> None:
         self._mapped: list[int] = []
         self.rows: list[NDArray[numpy.uint64]] = []
         self.points: list[int] = []
-        for rank, told in enumerate(gang.all_gather(_told(table, point))):
-            slab, barrier = told.pointers if rank == gang.rank else self._map(told)
-            shift = slab - told.pointers[0]
-            own = rank == gang.rank
-            self.rows.append(told.row if own else seen_from_afar(told.row, shift, table.fields))
+        for rank, address in enumerate(group.all_gather(_address(table, point))):
+            slab, barrier = address.pointers if rank == group.rank else self._map(address)
+            shift = slab - address.pointers[0]
+            own = rank == group.rank
+            self.rows.append(address.row if own else seen_from_afar(address.row, shift, table.fields))
             self.points.append(barrier)
 
-    def _map(self, told: Told) -> tuple[int, int]:
+    def _map(self, address: Address) -> tuple[int, int]:
         """Give this device's pointers to another rank's memory."""
         import cupy
 
-        if told.process == process_id():
-            return told.pointers
+        if address.process == process_id():
+            return address.pointers
         slab, point = (
             int(cupy.cuda.runtime.ipcOpenMemHandle(handle, cupy.cuda.runtime.cudaIpcMemLazyEnablePeerAccess))
-            for handle in told.handles
+            for handle in address.handles
         )
         self._mapped += [slab, point]
         return slab, point
 
-    def close(self, gang: Gathering) -> None:
+    def close(self, group: Gathering) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
         import cupy
 
         for pointer in self._mapped:
             cupy.cuda.runtime.ipcCloseMemHandle(pointer)
         self._mapped.clear()
-        gang.all_gather(None)
+        group.all_gather(None)
 
 
 class GroupRank:
-    """A rank in the memory of the current device; all ranks of the gang make theirs at the same time.
+    """A rank in the memory of the current device; all ranks of the rank group make theirs at the same time.
 
     Every rank lives in a process of its own, on a device of its own that can read the others'. `leave` gives
     their memory back, when no rank runs any more.
@@ -113,11 +113,11 @@ class GroupRank:
 
     _launch: DeviceLaunch
 
-    def _map(self, gang: Gathering, table: Table) -> View:
+    def _map(self, group: Gathering, table: Table) -> View:
         """Map all ranks' memory."""
-        self._gang, point = gang, DeviceBarrier()
-        self._mapping = Mapping(gang, table, point)
-        return View(self._mapping.rows, [gang.rank], self._mapping.points, gang.rank, point)
+        self._group, point = group, DeviceBarrier()
+        self._mapping = Mapping(group, table, point)
+        return View(self._mapping.rows, [group.rank], self._mapping.points, group.rank, point)
 
     def _run(self, *given: Any) -> float:
         """Start the launch together with all ranks; returns its milliseconds.
@@ -128,9 +128,9 @@ class GroupRank:
         start, end = launch.start(*given)
         end.synchronize()
         # Nobody starts anew before all know how this one ended.
-        if any(self._gang.all_gather(launch.point.aborted)):
+        if any(self._group.all_gather(launch.point.aborted)):
             launch.reset()
-            self._gang.all_gather(None)
+            self._group.all_gather(None)
             raise RuntimeError(given_up(launch.time_limit))
         if launch.grow():
             return self._run(*given)
@@ -142,11 +142,11 @@ class GroupRank:
 
         wake()
 
-    def join(self, gang: Gathering) -> None:
-        """Go on with another gang of the same ranks in the same processes."""
-        self._gang = gang
+    def join(self, group: Gathering) -> None:
+        """Go on with another rank group of the same ranks in the same processes."""
+        self._group = group
 
-    def leave(self, gang: Gathering) -> None:
+    def leave(self, group: Gathering) -> None:
         """Let go of the other ranks' memory; all ranks have to, before any frees its own."""
-        self._gang = gang
-        self._mapping.close(gang)
+        self._group = group
+        self._mapping.close(group)

@@ -76,7 +76,7 @@ FIELDS = (
 NN_RARE = 8
 """One in so many arcs may be of nn, for all of them to be gone through where the frontier is large."""
 
-MOST_ROWS, MOST_ARCS = 1 << 28, 1 << 36
+MAX_ROWS, MAX_ARCS = 1 << 28, 1 << 36
 """What the rows and arcs of delegates on the frontier share a 64-bit counter for, dn and dd one each."""
 
 
@@ -131,10 +131,10 @@ class RankMemory(Table):
         local_words = -(-local // 32)
         largest = -(-(local_count(vertex_count, ranks, 0) if compaction is None else compaction.most) // 32)
         arcs = max(arc_count(part.subgraph(name)) for name in ("dn", "dd"))
-        if delegate_count >= MOST_ROWS or arcs >= MOST_ARCS:
+        if delegate_count >= MAX_ROWS or arcs >= MAX_ARCS:
             raise ValueError(
                 f"{delegate_count} delegates with {arcs} arcs to each other or to normal vertices on a rank "
-                f"are too many; at most {MOST_ROWS} and {MOST_ARCS} fit"
+                f"are too many; at most {MAX_ROWS} and {MAX_ARCS} fit"
             )
         arrays: dict[str, Any] = {}
         layout = layout_of(part)

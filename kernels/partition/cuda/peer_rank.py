@@ -1,4 +1,4 @@
-"""One rank of a gang on the GPU of its process, which reads other ranks' memory over NVLink (CUDA IPC)."""
+"""One rank of a rank group on the GPU of its process; it reads other ranks' memory over NVLink (CUDA IPC)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gravel.kernels.partition.program import LevelRecord, RankLabels
 
 
 class PeerRank(GroupRank):
-    """A search as one rank of a gang.
+    """A search as one rank of a rank group.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class PeerRank(GroupRank):
 
     def __init__(
         self,
-        gang: Gathering,
+        group: Gathering,
         whole: RankPart,
         asked: Asked,
         options: SearchOptions,
@@ -45,33 +45,33 @@ class PeerRank(GroupRank):
         placing: Placing | None = None,
     ) -> None:
         part, delegates = whole.graph, whole.delegates
-        self._staging = staging = Staging.of(options, gang.size)
+        self._staging = staging = Staging.of(options, group.size)
         self._tree, self._depth = tree_of(options, asked), asked.depth
         self._words = 2 * mask_words(len(delegates))
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
         check_staged(staging, placed=placing is not None, layout=layout)
-        wide = max(gang.all_gather(widest(part))) >= WIDE or placing is not None or layout is not None
+        wide = max(group.all_gather(widest(part))) >= WIDE or placing is not None or layout is not None
         wide = wide or staging is not None
         relay_starts = None
         if staging is not None and staging.relays:
-            sent = numpy.array(gang.all_gather(arcs_sent(part, gang.size)))
-            relay_starts = staging.relay_starts(sent, gang.rank)
+            sent = numpy.array(group.all_gather(arcs_sent(part, group.size)))
+            relay_starts = staging.relay_starts(sent, group.rank)
         numbers, compaction, ids = None, None, dict[int, CompactIds]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
-        if free and all(gang.all_gather(room_for([part]))):
-            numbers = gang.all_gather(numbers_by_degree(part) if gang.rank == 0 else None)[0]
+        if free and all(group.all_gather(room_for([part]))):
+            numbers = group.all_gather(numbers_by_degree(part) if group.rank == 0 else None)[0]
             found = compact_ids_of(whole) if asked.symmetric else None
             part = renumbered(part, numbers)
             if found is not None:
-                part, compaction = compacted(part, gang.all_gather(found))
-                ids = {gang.rank: found}
+                part, compaction = compacted(part, group.all_gather(found))
+                ids = {group.rank: found}
         self._memory = RankMemory(
             replace(whole, graph=part, delegates=in_order(delegates, numbers)),
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=self._tree,
             uniquify=options.uniquify,
-            apart=gang.size > 1,
+            apart=group.size > 1,
             placing=placing,
             compaction=compaction,
             relay_starts=relay_starts,
@@ -79,7 +79,7 @@ class PeerRank(GroupRank):
         macros = {**width_macros(delegates.dtype, wide=wide), "TREE": self._tree}
         self._launch: Launch = Launch(
             macros,
-            self._map(gang, self._memory),
+            self._map(group, self._memory),
             delegates,
             asked,
             options,
@@ -88,7 +88,7 @@ class PeerRank(GroupRank):
             numbers=numbers,
             ids=ids,
             staging=staging,
-            nn_rows=sum(gang.all_gather(self._memory.nn_rows)) if options.nn_directed else 0,
+            nn_rows=sum(group.all_gather(self._memory.nn_rows)) if options.nn_directed else 0,
         )
 
     def wake(self) -> None:
@@ -116,12 +116,12 @@ class PeerRank(GroupRank):
 
     def _records(self) -> tuple[LevelRecord, ...]:
         """Describe the levels: labels and masks count as reduction, waiting as exchange."""
-        masks = self._gang.size - 1
+        masks = self._group.size - 1
         if self._staging is not None:
-            masks = self._staging.masks_read(self._gang.rank)
+            masks = self._staging.masks_read(self._group.rank)
         read = 4 * self._words * masks
         # Where nn is visited backward every other rank's frontier is read.
-        fronts = 4 * (self._memory.numbers["sent_words"] * (self._gang.size - 1))
+        fronts = 4 * (self._memory.numbers["sent_words"] * (self._group.size - 1))
         return tuple(
             LevelRecord(
                 level.normal,

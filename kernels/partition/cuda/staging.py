@@ -75,8 +75,8 @@ def arcs_sent(part: RankGraph, ranks: int) -> NDArray[numpy.int64]:
 def check_staged(staging: Staging | None, *, placed: bool, layout: str | None) -> None:
     """Raise ValueError for columns that ranks do not read by stages."""
     if staging is not None and (placed or layout is not None):
-        told = "encoded rows" if layout is not None else "columns in host memory"
+        rows = "encoded rows" if layout is not None else "columns in host memory"
         raise ValueError(
-            f"reduction_algorithm and groups are for columns on the GPUs, and these are {told}; "
+            f"reduction_algorithm and groups are for columns on the GPUs, and these are {rows}; "
             "leave both out"
         )

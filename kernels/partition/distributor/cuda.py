@@ -22,7 +22,7 @@ from gravel.kernels.partition.distributor.program import EdgeSource
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
 
-MOST_RANKS = 1024
+MAX_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
 
 NN, ND, HALF = 0, 1, 2
@@ -37,7 +37,7 @@ class RankBuilder:
     sort_arcs : arcs that are sorted at once.
     block : threads of a block.
 
-    Raises ValueError as the CPU's does, and for more than `MOST_RANKS` ranks.
+    Raises ValueError as the CPU's does, and for more than `MAX_RANKS` ranks.
 
     """
 
@@ -49,8 +49,8 @@ class RankBuilder:
         self.source, self.ranks, self.rank = source, ranks, rank
         self._n = source.vertices
         check_ranks(self._n, ranks)
-        if ranks > MOST_RANKS:
-            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MOST_RANKS} fit; use fewer")
+        if ranks > MAX_RANKS:
+            raise ValueError(f"{ranks} ranks are too many for GPUs; at most {MAX_RANKS} fit; use fewer")
         self._dtype = index_dtype(self._n)
         self._local = local_count(self._n, ranks, rank)
         self._sizes = {"sort_arcs": sort_arcs, "block": block}

@@ -12,13 +12,13 @@
 
 typedef unsigned short u16;
 
-constexpr u32 MOST_RANKS = 1024;
+constexpr u32 MAX_RANKS = 1024;
 constexpr u32 LARGEST = 65535;  // as in census.py
 enum Kind { NN, ND, HALF, ELSEWHERE };
 
 // counts[r] += arcs whose source is rank r's; loops make none. Fewer than 2^31 edges.
 extern "C" __global__ void count_owners(const VERTEX* source, const VERTEX* target, u64 edges, u32 ranks, u64* counts) {
-    __shared__ u32 own[MOST_RANKS];
+    __shared__ u32 own[MAX_RANKS];
     for (u32 rank = threadIdx.x; rank < ranks; rank += blockDim.x) own[rank] = 0;
     __syncthreads();
     for (u64 i = global_thread(); i < edges; i += global_threads()) {
@@ -35,8 +35,8 @@ extern "C" __global__ void count_owners(const VERTEX* source, const VERTEX* targ
 // Local rows, and columns where they are wanted, of all arcs; those of rank r from places[r] on, which moves.
 extern "C" __global__ void sort_by_owner(const VERTEX* source, const VERTEX* target, u64 edges, u32 ranks, u32 with_columns,
                                      u64* places, u32* rows, VERTEX* columns) {
-    __shared__ u32 own[MOST_RANKS];
-    __shared__ u64 base[MOST_RANKS];
+    __shared__ u32 own[MAX_RANKS];
+    __shared__ u64 base[MAX_RANKS];
     for (u64 tile = u64(blockIdx.x) * blockDim.x; tile < edges; tile += global_threads()) {
         for (u32 rank = threadIdx.x; rank < ranks; rank += blockDim.x) own[rank] = 0;
         __syncthreads();

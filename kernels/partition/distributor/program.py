@@ -171,8 +171,8 @@ def gather_pieces(
     `take(rank, first, values)` gets what each rank told, from its place `first` on; the own values, too.
     """
     for first in range(0, most, piece):
-        told = yield from gather(end, own[first : first + piece])
-        for rank, values in enumerate(told):
+        gathered = yield from gather(end, own[first : first + piece])
+        for rank, values in enumerate(gathered):
             if len(values):
                 take(rank, first, values)
 
@@ -181,9 +181,9 @@ def _take_census(end: Endpoint, builder: Builder, n: int) -> Generator[Ticket, d
     most = local_count(n, end.size, 0)
     yield from gather_pieces(end, builder.capped_degrees(), most, builder.learn_degrees)
     # Few graphs have degrees up to where they are capped, and a histogram takes half a MiB.
-    told = yield from gather(end, tuple(numpy.trim_zeros(each, "b") for each in builder.count_ends()))
+    gathered = yield from gather(end, tuple(numpy.trim_zeros(each, "b") for each in builder.count_ends()))
     total = numpy.zeros((3, LARGEST + 1), numpy.int64)
-    for of_rank in told:
+    for of_rank in gathered:
         for sums, histogram in zip(total, of_rank, strict=True):
             sums[: len(histogram)] += histogram
     return Census(*total)
@@ -241,9 +241,9 @@ def draw_program(
     where = numpy.searchsorted(upto, chosen, side="right")
     needed = numpy.unique(where)
     own = [(numpy.flatnonzero(by_block[each]) + each * BLOCK) * end.size + end.rank for each in needed]
-    told = yield from gather(end, own)
+    gathered = yield from gather(end, own)
     vertices = {
-        int(each): numpy.sort(numpy.concatenate([of_rank[place] for of_rank in told]))
+        int(each): numpy.sort(numpy.concatenate([of_rank[place] for of_rank in gathered]))
         for place, each in enumerate(needed)
     }
     before = upto - counts

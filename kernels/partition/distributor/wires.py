@@ -1,6 +1,6 @@
 """Wires for arrays on GPUs: through the memory of peers where these can map it, else by way of the host.
 
-Both carry whatever a gang carries, and arrays of a device inside tuples and lists as well. Among peers a rank
+Both carry whatever a rank group carries, and arrays of a device inside tuples and lists. Among peers a rank
 puts an array into its mailbox once for all that it goes to, and tells where it lies; the others copy it from
 there (CUDA IPC). A mailbox has two halves, for even and for odd numbers of posts: who has everybody's post of
 one number knows that all have taken theirs of the number before. So programs have to wait for a parcel from
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.arrays import backend_of
 from gravel.kernels.buffers import Buffer
-from gravel.kernels.exchange import Gang, Wire
+from gravel.kernels.exchange import RankGroup, Wire
 from gravel.kernels.partition.cuda.mapping import process_id
 from gravel.kernels.partition.cuda.table import ALIGNMENT, Slab
 from gravel.kernels.placement.device_sharing import ANY_TO_ANY
@@ -55,17 +55,17 @@ def _within(value: Any, change: Callable[[Any], Any]) -> Any:
 class HostWire:
     """Copies arrays of a device to the host, sends them, and copies them to the receiver's device."""
 
-    def __init__(self, gang: Gang) -> None:
-        self.rank, self.size = gang.rank, gang.size
-        self._gang = gang
+    def __init__(self, group: RankGroup) -> None:
+        self.rank, self.size = group.rank, group.size
+        self._group = group
 
     def send(self, to: int, number: int, value: Any) -> None:
         """Send a value, its arrays by way of the host."""
-        self._gang.send(to, number, _within(value, self._packed))
+        self._group.send(to, number, _within(value, self._packed))
 
     def receive(self, sender: int, number: int) -> Any:
         """Wait for a value; its arrays are on this device."""
-        return _within(self._gang.receive(sender, number), lambda each: self._unpacked(sender, each))
+        return _within(self._group.receive(sender, number), lambda each: self._unpacked(sender, each))
 
     def _packed(self, value: Any) -> Any:
         return OnHost(value.get()) if backend_of(value) == "cuda" else value
@@ -82,33 +82,33 @@ class PeerWire(HostWire):
     All ranks make theirs at once. Raises RuntimeError where a rank cannot map another's memory.
     """
 
-    def __init__(self, gang: Gang, half: int = HALF) -> None:
-        super().__init__(gang)
+    def __init__(self, group: RankGroup, half: int = HALF) -> None:
+        super().__init__(group)
         self._half = -(-half // ALIGNMENT) * ALIGNMENT
         self._slab = Slab([Buffer("mail", "u1", 2 * self._half)])
         self._mapped: list[int] = []
         self._pointers: list[int] = []
         self._number, self._filled = -1, 0
         self._posted: dict[int, tuple[Any, InMailbox]] = {}
-        told = gang.all_gather(self._told())
-        problem = self._map_all(told)
-        problems = [each for each in gang.all_gather(problem) if each]
+        addresses = group.all_gather(self._address())
+        problem = self._map_all(addresses)
+        problems = [each for each in group.all_gather(problem) if each]
         if problems:
             self.close()
             raise RuntimeError(problems[0])
 
-    def _told(self) -> tuple[str, int, int, bytes]:
+    def _address(self) -> tuple[str, int, int, bytes]:
         import cupy
 
         handle = bytes(cupy.cuda.runtime.ipcGetMemHandle(self._slab.pointer))
         return socket.gethostname(), process_id(), self._slab.pointer, handle
 
-    def _map_all(self, told: list[tuple[str, int, int, bytes]]) -> str:
+    def _map_all(self, addresses: list[tuple[str, int, int, bytes]]) -> str:
         """Map the others' mailboxes; returns what stands against it, or nothing."""
         import cupy
 
         flags = cupy.cuda.runtime.cudaIpcMemLazyEnablePeerAccess
-        for rank, (host, process, pointer, handle) in enumerate(told):
+        for rank, (host, process, pointer, handle) in enumerate(addresses):
             if host != socket.gethostname():
                 return f"rank {rank} is on {host}, and rank {self.rank} on {socket.gethostname()}"
             if process == process_id():
@@ -164,11 +164,11 @@ class PeerWire(HostWire):
         """Let go of the others' mailboxes; all ranks have to, before any frees its own."""
         import cupy
 
-        self._gang.all_gather(None)
+        self._group.all_gather(None)
         for pointer in self._mapped:
             cupy.cuda.runtime.ipcCloseMemHandle(pointer)
         self._mapped.clear()
-        self._gang.all_gather(None)
+        self._group.all_gather(None)
 
 
 def _copy(to: int, array: Any, size: int) -> None:
@@ -181,16 +181,16 @@ def _copy(to: int, array: Any, size: int) -> None:
 
 
 @contextmanager
-def cuda_wire(gang: Gang, half: int = HALF) -> Iterator[Wire]:
-    """Give the wire between the GPUs of a gang, through peers' memory where all can map it."""
-    if gang.size == 1:
-        yield HostWire(gang)
+def cuda_wire(group: RankGroup, half: int = HALF) -> Iterator[Wire]:
+    """Give the wire between the GPUs of a rank group, through peers' memory where all can map it."""
+    if group.size == 1:
+        yield HostWire(group)
         return
     try:
-        wire = PeerWire(gang, half)
+        wire = PeerWire(group, half)
     except RuntimeError:
         # All ranks raise, or none: they have told each other.
-        yield HostWire(gang)
+        yield HostWire(group)
         return
     yield wire
     wire.close()

@@ -1,10 +1,10 @@
 """Partitioned searches over NCCL: level by level from the host, one rank on each GPU, on any number of hosts.
 
-What to call, in every rank at the same time (`gang` is a `gravel.stages.rank_group.RankContext`)::
+What to call, in every rank at the same time (`group` is a `gravel.stages.rank_group.RankContext`)::
 
-    rank = NcclRank(gang, graph.of_rank(gang.rank), Asked(symmetric=True), SearchOptions())
+    rank = NcclRank(group, graph.of_rank(group.rank), Asked(symmetric=True), SearchOptions())
     labels = rank.run(source)                                             # -> RankLabels
-    rank.leave(gang)
+    rank.leave(group)
 
 `why_not()` says in a sentence why NCCL cannot be used here. `gravel.kernels.partition.cuda` is for ranks of
 one host, whose GPUs read each other's memory inside a single launch.

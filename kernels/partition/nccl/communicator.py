@@ -83,11 +83,11 @@ class Watch:
             if problem is not None:
                 self.problem = problem
                 # A call that another thread is in must not lose its communicator, unless it hangs itself.
-                held = self.calls.acquire(timeout=CALL_LIMIT)
+                acquired = self.calls.acquire(timeout=CALL_LIMIT)
                 try:
                     self._end()
                 finally:
-                    if held:
+                    if acquired:
                         self.calls.release()
                 return
 
@@ -198,11 +198,11 @@ class NcclCommunicator:
 
 
 def connect(
-    gang: Gathering, *, time_limit: float = BARRIER_SECONDS, connect_limit: float = CONNECT_LIMIT
+    group: Gathering, *, time_limit: float = BARRIER_SECONDS, connect_limit: float = CONNECT_LIMIT
 ) -> NcclCommunicator:
-    """Connect the gang's ranks, each on the current device of its process or thread.
+    """Connect the rank group's ranks, each on the current device of its process or thread.
 
-    Rank 0 makes the unique id, which the gang passes along. Raises NcclMissing, in every rank, where one has
+    Rank 0 makes the unique id, which the group passes along. Raises NcclMissing, in every rank, where one has
     no NCCL or two are on the same GPU, and RuntimeError when not all have connected within `connect_limit`
     seconds.
     """
@@ -213,11 +213,11 @@ def connect(
     here = (
         None if (problem := why_not()) is not None else (socket.gethostname(), cupy.cuda.Device().pci_bus_id)
     )
-    told = gang.all_gather((problem, here))
-    for rank, (missing, _) in enumerate(told):
+    gathered = group.all_gather((problem, here))
+    for rank, (missing, _) in enumerate(gathered):
         if missing is not None:
             raise NcclMissing(f"transport nccl needs NCCL on every rank, and rank {rank} has none: {missing}")
-    places = [place for _, place in told]
+    places = [place for _, place in gathered]
     for rank, place in enumerate(places):
         if place in places[:rank]:
             raise NcclMissing(
@@ -226,15 +226,15 @@ def connect(
             )
     from cupy.cuda import nccl
 
-    unique = gang.all_gather(nccl.get_unique_id() if gang.rank == 0 else None)[0]
+    unique = group.all_gather(nccl.get_unique_id() if group.rank == 0 else None)[0]
     made: list[Any] = []
     device = cupy.cuda.Device().id
 
     def make() -> None:
         with cupy.cuda.Device(device):
             try:
-                raw = nccl.NcclCommunicator(gang.size, unique, gang.rank)
-                _say_hello(raw, gang.rank, gang.size)
+                raw = nccl.NcclCommunicator(group.size, unique, group.rank)
+                _say_hello(raw, group.rank, group.size)
                 made.append(raw)
             except Exception as error:
                 made.append(error)
@@ -244,10 +244,10 @@ def connect(
     thread.start()
     thread.join(connect_limit)
     if not made:
-        raise RuntimeError(f"rank {gang.rank}: not all ranks connected over NCCL within {connect_limit:g} s")
+        raise RuntimeError(f"rank {group.rank}: not all ranks connected over NCCL within {connect_limit:g} s")
     if isinstance(made[0], Exception):
-        raise RuntimeError(f"rank {gang.rank} cannot connect over NCCL: {made[0]}")
-    return NcclCommunicator(made[0], gang.rank, gang.size, time_limit=time_limit)
+        raise RuntimeError(f"rank {group.rank} cannot connect over NCCL: {made[0]}")
+    return NcclCommunicator(made[0], group.rank, group.size, time_limit=time_limit)
 
 
 def _say_hello(raw: Any, rank: int, size: int) -> None:

@@ -79,7 +79,7 @@ class MaskReduction:
         self._pairs = empty(self._room, numpy.uint64)
         self.changed = empty(1, numpy.uint64)
         self._counts = empty(ranks, numpy.uint64)
-        self._told = pinned(ranks)
+        self._on_host = pinned(ranks)
         self.sent_bytes = 0
 
     def begin(self, found: Any, event: Any) -> None:
@@ -89,7 +89,7 @@ class MaskReduction:
         arguments = (found, self._pairs, self.changed, self._words, self._room)
         self._kernels.launch("list_changed", self._stream, *arguments, items=self._words)
         self._communicator.all_gather(self.changed, self._counts, self._stream)
-        self._counts.get(stream=self._stream, out=self._told, blocking=False)
+        self._counts.get(stream=self._stream, out=self._on_host, blocking=False)
         event.record(self._stream)
 
     def end(self, found: Any, event: Any) -> Any:
@@ -100,7 +100,7 @@ class MaskReduction:
         changed: NDArray[Any] | None = None
         if self._tells:
             self._communicator.wait(event)
-            changed = self._told.copy()
+            changed = self._on_host.copy()
             if not changed.any():
                 return found
         if self._groups is not None:

@@ -1,4 +1,4 @@
-"""One rank of a gang on the GPU of its process, which sends to the others over NCCL, level by level."""
+"""One rank of a rank group on the GPU of its process, which sends to the others over NCCL, level by level."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Connect = Callable[[Gathering], NcclCommunicator]
 
 
 class NcclRank:
-    """A rank in the memory of the current device; all ranks of the gang make theirs at the same time.
+    """A rank in the memory of the current device; all ranks of the rank group make theirs at the same time.
 
     Distances and, without `uniquify`, predecessors are those of the CPU; with it any normal vertex may stand
     where the smallest would. After a RuntimeError the rank is of no use any more.
@@ -59,7 +59,7 @@ class NcclRank:
 
     def __init__(
         self,
-        gang: Gathering,
+        group: Gathering,
         whole: RankPart,
         asked: Asked,
         options: SearchOptions,
@@ -68,13 +68,13 @@ class NcclRank:
     ) -> None:
         import cupy
 
-        rank, ranks, part, delegates = gang.rank, gang.size, whole.graph, whole.delegates
+        rank, ranks, part, delegates = group.rank, group.size, whole.graph, whole.delegates
         groups = Groups.of(rank, ranks, options.groups) if options.groups else None
         if not hasattr(part.nn.column_indices, "nbytes"):
             raise ValueError("ranks over NCCL read columns, and those of this one are encoded; decode them")
-        self._gang = gang
+        self._group = group
         self._tree, self._depth, self._options = asked.tree, asked.depth, options
-        wide = max(gang.all_gather(widest(part))) >= WIDE
+        wide = max(group.all_gather(widest(part))) >= WIDE
         memory = RankMemory(
             whole,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
@@ -85,10 +85,10 @@ class NcclRank:
         self._arrays = memory.arrays
         macros = {**width_macros(delegates.dtype, wide=wide), "TREE": int(asked.tree)}
         starts = self._arrays["bin_start"].get().astype(numpy.int64)
-        capacities = numpy.array(gang.all_gather(numpy.diff(starts)))
+        capacities = numpy.array(group.all_gather(numpy.diff(starts)))
         limit = options.barrier_seconds
-        self._communicator = connect(gang, time_limit=limit) if connect_by is None else connect_by(gang)
-        # Also where nobody says `leave`, as after a gang that was broken: a thread watches over it.
+        self._communicator = connect(group, time_limit=limit) if connect_by is None else connect_by(group)
+        # Also where nobody says `leave`, as after a rank group that was broken: a thread watches over it.
         weakref.finalize(self, self._communicator.close)
         self._visits = Visits(memory, delegates, ranks, macros, options=options, symmetric=asked.symmetric)
         kernels = Kernels("kernels/partition/nccl/exchange.cu")
@@ -164,8 +164,8 @@ class NcclRank:
                 break
             sent = reduction.sent_bytes, exchange.sent_bytes, exchange.local_bytes
             mask = self._visit(level, events)
-            told = self._tell(events)
-            if not told[:, ROW_NORMALS].any() and not told[0, ROW_DELEGATES]:
+            level_counts = self._tell(events)
+            if not level_counts[:, ROW_NORMALS].any() and not level_counts[0, ROW_DELEGATES]:
                 break
             if exchange.deliver(events.gathered):
                 visits.arrive(self._arrivals)
@@ -174,7 +174,7 @@ class NcclRank:
             delegate.wait_event(events.reduced)
             now = reduction.sent_bytes, exchange.sent_bytes, exchange.local_bytes
             masks, vertices, within = (after - before for after, before in zip(now, sent, strict=True))
-            records.append((self._counts(told), masks, vertices, within))
+            records.append((self._counts(level_counts), masks, vertices, within))
             level += 1
         # Labels need what the delegate stream wrote, and nothing may run on when the next search begins.
         for stream in (delegate, self._reducing):
@@ -211,12 +211,12 @@ class NcclRank:
         return mask
 
     def _tell(self, events: LevelEvents) -> NDArray[Any]:
-        self._exchange.tell(events.told)
-        self._communicator.wait(events.told)
-        return self._exchange.told
+        self._exchange.tell(events.counted)
+        self._communicator.wait(events.counted)
+        return self._exchange.level_counts
 
-    def _counts(self, told: NDArray[Any]) -> tuple[int, int, tuple[str, ...]]:
-        own = told[self._gang.rank]
+    def _counts(self, level_counts: NDArray[Any]) -> tuple[int, int, tuple[str, ...]]:
+        own = level_counts[self._group.rank]
         turned = int(own[ROW_BACKWARD])
         backward = tuple(name for bit, name in enumerate(OPTIMIZED) if turned >> bit & 1)
         return int(own[ROW_NORMALS]), int(own[ROW_DELEGATES]), backward
@@ -230,19 +230,19 @@ class NcclRank:
         if visits.width:
             self._communicator.smallest(keys, smallest, visits.normal)
 
-    def join(self, gang: Gathering) -> None:
-        """Go on with another gang of the same ranks in the same processes."""
-        self._gang = gang
+    def join(self, group: Gathering) -> None:
+        """Go on with another rank group of the same ranks in the same processes."""
+        self._group = group
 
-    def leave(self, gang: Gathering) -> None:
+    def leave(self, group: Gathering) -> None:
         """Disconnect, when no rank searches any more."""
-        self._gang = gang
-        gang.all_gather(None)
+        self._group = group
+        group.all_gather(None)
         self._communicator.close()
 
 
 class Alone:
-    """A gang of one."""
+    """A rank group of one."""
 
     rank, size = 0, 1
 

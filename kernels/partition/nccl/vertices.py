@@ -30,7 +30,7 @@ ROW_NORMALS, ROW_DELEGATES, ROW_BACKWARD, ROW_SENT = range(4)
 """Places in what the ranks tell each other; in `kernels/partition/nccl/level.cu` too."""
 
 
-MOST_AT_ONCE = 256
+MAX_AT_ONCE = 256
 """Messages between two ranks that NCCL gets at once. A group of 100,000 of 8 bytes did not end in minutes."""
 
 
@@ -51,7 +51,7 @@ def rounds(messages: list[Message]) -> list[list[Message]]:
     assigned: list[list[Message]] = []
     before = Counter[int]()
     for other, array in messages:
-        number = before[other] // MOST_AT_ONCE
+        number = before[other] // MAX_AT_ONCE
         before[other] += 1
         if number == len(assigned):
             assigned.append([])
@@ -113,7 +113,7 @@ class VertexExchange:
         self._wanted, self._asked = (Positions(regions.chunks) for regions in (self._in, self._out))
         self._row = empty(ROW_SENT + ranks, numpy.uint64)
         self._rows = empty(ranks * (ROW_SENT + ranks), numpy.uint64)
-        self.told = pinned(ranks * (ROW_SENT + ranks)).reshape(ranks, -1)
+        self.level_counts = pinned(ranks * (ROW_SENT + ranks)).reshape(ranks, -1)
         self._sent = numpy.zeros((ranks, ranks), numpy.int64)
         self._starts, self._first_words, self._out_starts, self._out_words = (
             cupy.asarray(numpy.array(values, numpy.uint64))
@@ -152,17 +152,17 @@ class VertexExchange:
             self._questions.data.memset_async(0, 4 * self._words[1], self._stream)
 
     def tell(self, event: Any) -> None:
-        """Gather all rows; the event is recorded when they are here, in `told`."""
+        """Gather all rows; the event is recorded when they are here, in `level_counts`."""
         self._communicator.all_gather(self._row, self._rows, self._stream)
-        self._rows.get(stream=self._stream, out=self.told.reshape(-1), blocking=False)
+        self._rows.get(stream=self._stream, out=self.level_counts.reshape(-1), blocking=False)
         event.record(self._stream)
 
     def deliver(self, gathered: Any) -> bool:
-        """Enqueue what was told of; returns whether anything goes from any rank to any.
+        """Enqueue the vertices that were counted; returns whether anything goes from any rank to any.
 
         The event is recorded when what goes within groups has come.
         """
-        before, self._sent = self._sent, self.told[:, ROW_SENT:].astype(numpy.int64)
+        before, self._sent = self._sent, self.level_counts[:, ROW_SENT:].astype(numpy.int64)
         new = self._sent - before
         if not new.any():
             gathered.record(self._stream)

@@ -156,7 +156,7 @@ Split = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class LevelEvents:
-    """Events of one level; `told`, `flagged` and `reduced` are those that the host or other streams wait
+    """Events of one level; `counted`, `flagged` and `reduced` are those that the host or other streams wait
     for.
     """
 
@@ -168,7 +168,7 @@ class LevelEvents:
     reducing: Any
     flagged: Any
     reduced: Any
-    told: Any
+    counted: Any
     gathered: Any  # within groups
     exchanged: Any
 

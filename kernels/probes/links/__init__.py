@@ -1,4 +1,4 @@
-"""What messages between the ranks of a gang take, by their size and by what carries them.
+"""What messages between the ranks of a rank group take, by their size and by what carries them.
 
 The patterns are those of a search over ranks (Pan, Pearce, Owens, IPDPS 2018, sections V and VI-A):
 
@@ -21,9 +21,18 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
 
-from gravel.kernels.exchange import Gang
+from gravel.kernels.exchange import RankGroup
 
-__all__ = ["PATTERNS", "TRANSPORTS", "Gang", "Link", "Measured", "carried_bytes", "measure", "sizes_between"]
+__all__ = [
+    "PATTERNS",
+    "TRANSPORTS",
+    "Link",
+    "Measured",
+    "RankGroup",
+    "carried_bytes",
+    "measure",
+    "sizes_between",
+]
 
 PATTERNS = ("meet", "pair", "exchange", "cut", "reduce")
 
@@ -33,9 +42,9 @@ TRANSPORTS = ("wire", "peer", "nccl")
 LEAST_SECONDS = 2e-3
 """Of turns that are timed together: a thousand times what clocks tell apart."""
 
-MOST_TURNS = 1000
+MAX_TURNS = 1000
 
-MOST_CUTS = 256
+MAX_CUTS = 256
 """Messages to each rank into which `cut` cuts at most."""
 
 WORD = 8
@@ -97,7 +106,13 @@ def carried_bytes(pattern: str, size: int, ranks: int, total: int) -> int:
 
 
 def measure(
-    gang: Gang, link: Link, sizes: Sequence[int], *, repeats: int, total: int, point_seconds: float = math.inf
+    group: RankGroup,
+    link: Link,
+    sizes: Sequence[int],
+    *,
+    repeats: int,
+    total: int,
+    point_seconds: float = math.inf,
 ) -> tuple[Measured, ...]:
     """Time every pattern with every size, alike on all ranks.
 
@@ -115,27 +130,27 @@ def measure(
     found = []
     for pattern in link.patterns:
         for size in sizes[:1] if pattern == "meet" else sizes:
-            if pattern == "cut" and not total / MOST_CUTS <= size <= total:
+            if pattern == "cut" and not total / MAX_CUTS <= size <= total:
                 continue
             # Of there and back one way counts, but both take time.
             most = point_seconds / 2 if pattern == "pair" else point_seconds
-            turns, times = _timed(gang, link, pattern, size, repeats=repeats, most=most)
-            if not all(gang.all_gather(link.arrived(pattern, size))):
+            turns, times = _timed(group, link, pattern, size, repeats=repeats, most=most)
+            if not all(group.all_gather(link.arrived(pattern, size))):
                 raise RuntimeError(f"{link.name} {pattern} of {size} bytes did not bring what was sent")
-            carried = carried_bytes(pattern, size, gang.size, total)
+            carried = carried_bytes(pattern, size, group.size, total)
             point = (0 if pattern == "meet" else size, carried, median(times), min(times), turns, len(times))
             found.append(Measured(link.name, pattern, *point))
     return tuple(found)
 
 
 def _timed(
-    gang: Gang, link: Link, pattern: str, size: int, *, repeats: int, most: float
+    group: RankGroup, link: Link, pattern: str, size: int, *, repeats: int, most: float
 ) -> tuple[int, list[float]]:
     """Give the turns that were timed together, and seconds of a turn by repetition; alike on all ranks."""
 
     def run(turns: int) -> float:
-        gang.barrier()
-        return float(max(gang.all_gather(link.run(pattern, size, turns))))
+        group.barrier()
+        return float(max(group.all_gather(link.run(pattern, size, turns))))
 
     # The first turn finds nothing ready, which matters less the longer it takes.
     first = run(1)
@@ -150,4 +165,4 @@ def _timed(
 
 
 def _turns(seconds: float) -> int:
-    return max(1, min(MOST_TURNS, int(LEAST_SECONDS / max(seconds, 1e-9))))
+    return max(1, min(MAX_TURNS, int(LEAST_SECONDS / max(seconds, 1e-9))))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.exchange import Gang
+from gravel.kernels.exchange import RankGroup
 from gravel.kernels.partition.nccl.communicator import NcclCommunicator, connect
 from gravel.kernels.partition.nccl.communicator import why_not as why_not_here
 from gravel.kernels.partition.options import BARRIER_SECONDS
@@ -14,17 +14,17 @@ from gravel.kernels.probes.links import PATTERNS
 from gravel.kernels.probes.links.wire import masks, payload
 
 
-def why_not(gang: Gang) -> str | None:
+def why_not(group: RankGroup) -> str | None:
     """Say why NCCL cannot be used, or None; alike on all ranks."""
     import socket
 
     import cupy
 
-    told = gang.all_gather((why_not_here(), (socket.gethostname(), cupy.cuda.Device().pci_bus_id)))
-    missing = [problem for problem, _ in told if problem is not None]
+    gathered = group.all_gather((why_not_here(), (socket.gethostname(), cupy.cuda.Device().pci_bus_id)))
+    missing = [problem for problem, _ in gathered if problem is not None]
     if missing:
         return str(missing[0])
-    return "several ranks share a GPU" if len({place for _, place in told}) < len(told) else None
+    return "several ranks share a GPU" if len({place for _, place in gathered}) < len(gathered) else None
 
 
 class NcclLink:
@@ -40,15 +40,17 @@ class NcclLink:
     name = "nccl"
     patterns: tuple[str, ...] = PATTERNS
 
-    def __init__(self, gang: Gang, *, largest: int, total: int, time_limit: float = BARRIER_SECONDS) -> None:
+    def __init__(
+        self, group: RankGroup, *, largest: int, total: int, time_limit: float = BARRIER_SECONDS
+    ) -> None:
         import cupy
 
-        self._gang, self._total = gang, total
-        self._others = [rank for rank in range(gang.size) if rank != gang.rank]
-        self._communicator: NcclCommunicator = connect(gang, time_limit=time_limit)
+        self._group, self._total = group, total
+        self._others = [rank for rank in range(group.size) if rank != group.rank]
+        self._communicator: NcclCommunicator = connect(group, time_limit=time_limit)
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._own = cupy.zeros(largest // 8, numpy.uint64)
-        self._everyones = cupy.zeros(gang.size * (largest // 8), numpy.uint64)
+        self._everyones = cupy.zeros(group.size * (largest // 8), numpy.uint64)
         self._together = cupy.zeros(largest // 8, numpy.uint64)
 
     def _from(self, rank: int, words: int) -> Any:
@@ -59,11 +61,11 @@ class NcclLink:
         import cupy
 
         words = size // 8
-        self._own[:words].set((masks if pattern == "reduce" else payload)(self._gang.rank, size))
+        self._own[:words].set((masks if pattern == "reduce" else payload)(self._group.rank, size))
         self._everyones.fill(0)
         cupy.cuda.Device().synchronize()
         act = getattr(self, f"_{pattern}")
-        self._gang.barrier()
+        self._group.barrier()
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
         start.record(self._stream)
         for _ in range(turns):
@@ -75,15 +77,15 @@ class NcclLink:
         return taken / 2 if pattern == "pair" else taken
 
     def _meet(self, words: int) -> None:
-        self._communicator.all_gather(self._own[:1], self._everyones[: self._gang.size], self._stream)
+        self._communicator.all_gather(self._own[:1], self._everyones[: self._group.size], self._stream)
 
     def _pair(self, words: int) -> None:
-        if self._gang.rank > 1:
+        if self._group.rank > 1:
             return
-        other = 1 - self._gang.rank
+        other = 1 - self._group.rank
         for sender in (0, 1):
-            sends = [(other, self._own[:words])] if sender == self._gang.rank else []
-            receives = [(other, self._from(other, words))] if sender != self._gang.rank else []
+            sends = [(other, self._own[:words])] if sender == self._group.rank else []
+            receives = [(other, self._from(other, words))] if sender != self._group.rank else []
             self._communicator.exchange(sends, receives, self._stream)
 
     def _exchange(self, words: int) -> None:
@@ -98,7 +100,7 @@ class NcclLink:
     def _reduce(self, words: int) -> None:
         import cupy
 
-        whole = self._everyones[: self._gang.size * words]
+        whole = self._everyones[: self._group.size * words]
         self._communicator.all_gather(self._own[:words], whole, self._stream)
         with self._stream:
             together = self._together[:words]
@@ -108,9 +110,9 @@ class NcclLink:
 
     def arrived(self, pattern: str, size: int) -> bool:
         """See `gravel.kernels.probes.links.Link`."""
-        rank, words = self._gang.rank, size // 8
+        rank, words = self._group.rank, size // 8
         if pattern == "reduce":
-            whole = numpy.bitwise_or.reduce([masks(each, size) for each in range(self._gang.size)])
+            whole = numpy.bitwise_or.reduce([masks(each, size) for each in range(self._group.size)])
             return bool(numpy.array_equal(self._together[:words].get(), whole))
         senders = self._others if pattern in ("exchange", "cut") else [1 - rank]
         if pattern == "meet" or (pattern == "pair" and rank > 1):

@@ -6,7 +6,7 @@ import numpy
 
 from gravel.kernels.buffers import Buffer
 from gravel.kernels.cuda import load, resident_blocks
-from gravel.kernels.exchange import Gang
+from gravel.kernels.exchange import RankGroup
 from gravel.kernels.partition.cuda.launching import DeviceBarrier
 from gravel.kernels.partition.cuda.mapping import Mapping, why_no_peers
 from gravel.kernels.partition.cuda.table import Slab, Table
@@ -43,13 +43,13 @@ class PeerLink:
     name = "peer"
     patterns: tuple[str, ...] = ("meet", "pair", "exchange", "reduce")
 
-    def __init__(self, gang: Gang, *, largest: int, time_limit: float = BARRIER_SECONDS) -> None:
+    def __init__(self, group: RankGroup, *, largest: int, time_limit: float = BARRIER_SECONDS) -> None:
         import cupy
 
-        self._gang = gang
-        buffer = _Buffer(gang.rank, gang.size * (largest // 8))
+        self._group = group
+        buffer = _Buffer(group.rank, group.size * (largest // 8))
         self._point = DeviceBarrier()
-        self._mapping = Mapping(gang, buffer, self._point)
+        self._mapping = Mapping(group, buffer, self._point)
         self._buffer = buffer.arrays["buffer"]
         self._taken = cupy.zeros(largest // 8, numpy.uint64)
         self._clock = cupy.zeros(2, numpy.uint64)
@@ -59,12 +59,12 @@ class PeerLink:
         self._blocks = resident_blocks(self._kernel, BLOCK)
         self._time_limit = time_limit
         self._arguments = (
-            self._point.described(self._mapping.points, gang.rank, time_limit),
+            self._point.described(self._mapping.points, group.rank, time_limit),
             cupy.asarray(numpy.concatenate(self._mapping.rows)),
             self._taken,
             self._clock,
-            numpy.uint64(gang.size),
-            numpy.uint64(gang.rank),
+            numpy.uint64(group.size),
+            numpy.uint64(group.rank),
         )
 
     def _fill(self, pattern: str, size: int) -> None:
@@ -72,9 +72,9 @@ class PeerLink:
         wanted = "masks" if pattern == "reduce" else "messages", size
         if self._filled == wanted or pattern == "meet":
             return
-        rank, words = self._gang.rank, size // 8
+        rank, words = self._group.rank, size // 8
         made = (masks if pattern == "reduce" else payload)(rank, size)
-        for place in range(self._gang.size):
+        for place in range(self._group.size):
             self._buffer[place * words : (place + 1) * words].set(made)
         self._filled = wanted
 
@@ -87,21 +87,21 @@ class PeerLink:
         self._turns = turns
         # A pair reads by turns, each of which is one way.
         numbers = (size // 8, NUMBERS[pattern], turns)
-        self._gang.barrier()
+        self._group.barrier()
         end = cupy.cuda.Event()
         self._kernel((self._blocks,), (BLOCK,), (*self._arguments, *map(numpy.uint64, numbers)))
         end.record()
         end.synchronize()
-        if any(self._gang.all_gather(self._point.aborted)):
+        if any(self._group.all_gather(self._point.aborted)):
             self._point.reset()
-            self._gang.all_gather(None)
+            self._group.all_gather(None)
             raise RuntimeError(given_up(self._time_limit))
         began, ended = self._clock.get().tolist()
         return float(ended - began) / 1e9
 
     def arrived(self, pattern: str, size: int) -> bool:
         """See `gravel.kernels.probes.links.Link`."""
-        rank, ranks, words = self._gang.rank, self._gang.size, size // 8
+        rank, ranks, words = self._group.rank, self._group.size, size // 8
         got = self._taken.get()[:words]
         if pattern == "reduce":
             together = numpy.bitwise_or.reduce([masks(each, size) for each in range(ranks)])
@@ -116,4 +116,4 @@ class PeerLink:
 
     def close(self) -> None:
         """See `gravel.kernels.probes.links.Link`."""
-        self._mapping.close(self._gang)
+        self._mapping.close(self._group)

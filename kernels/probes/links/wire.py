@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.exchange import Endpoint, Gang, Program, drive, gather, swap
+from gravel.kernels.exchange import Endpoint, Program, RankGroup, drive, gather, swap
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.probes.links import PATTERNS
 
@@ -27,23 +27,23 @@ def masks(rank: int, size: int) -> NDArray[Any]:
 
 
 class WireLink:
-    """One rank's end of the wire that a gang has."""
+    """One rank's end of the wire that a rank group has."""
 
     name = "wire"
     patterns: tuple[str, ...] = PATTERNS
 
-    def __init__(self, gang: Gang, *, total: int) -> None:
-        self._gang, self._total = gang, total
+    def __init__(self, group: RankGroup, *, total: int) -> None:
+        self._group, self._total = group, total
         self._got: Any = None
 
     def run(self, pattern: str, size: int, turns: int) -> float:
         """See `gravel.kernels.probes.links.Link`."""
-        made = (masks if pattern == "reduce" else payload)(self._gang.rank, size)
-        end = Endpoint(self._gang)
+        made = (masks if pattern == "reduce" else payload)(self._group.rank, size)
+        end = Endpoint(self._group)
         program: Program[Any] = getattr(self, f"_{pattern}")(end, made, turns)
-        self._gang.barrier()
+        self._group.barrier()
         started = time.perf_counter()
-        self._got = drive(program, self._gang)
+        self._got = drive(program, self._group)
         taken = time.perf_counter() - started
         return taken / 2 if pattern == "pair" else taken
 
@@ -89,11 +89,11 @@ class WireLink:
 
     def arrived(self, pattern: str, size: int) -> bool:
         """See `gravel.kernels.probes.links.Link`."""
-        ranks = self._gang.size
+        ranks = self._group.size
         if pattern == "reduce":
             together = numpy.bitwise_or.reduce([masks(rank, size) for rank in range(ranks)])
             return bool(numpy.array_equal(self._got, together))
-        if pattern == "meet" or (pattern == "pair" and self._gang.rank > 1):
+        if pattern == "meet" or (pattern == "pair" and self._group.rank > 1):
             return True
         others = ranks - 1 if pattern != "pair" else 1
         right = all(numpy.array_equal(words, payload(rank, size)) for rank, words in self._got.items())

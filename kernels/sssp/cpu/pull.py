@@ -19,7 +19,7 @@ from gravel.kernels.sssp.cpu.tree import completed
 from gravel.kernels.sssp.cpu.words import lengthened
 from gravel.kernels.sssp.weights import WeightedRows
 
-MOST_PULLS = 32
+MAX_PULLS = 32
 """After so many the graph is deep, and buckets take it from there. Kronecker graphs take 4 or 5."""
 
 Blocks = list[tuple[int, int]]
@@ -36,10 +36,10 @@ def to_the_end(
     left = light_heavy(rows.vertices)[2].make(numpy)
     given = (*graph, words, rows.words.type(rows.unreached), end, left)
     run_blocks(lambda low, high: _from_expanded(*given, low, high), blocks)
-    for pulls in range(1, MOST_PULLS):
+    for pulls in range(1, MAX_PULLS):
         if not any(run_blocks(lambda low, high: _from_all(*given, low, high), blocks)):
             return pulls + 1, True
-    return MOST_PULLS, False
+    return MAX_PULLS, False
 
 
 @serial

@@ -39,7 +39,7 @@ FIELDS = (
 LONGEST = 1 << 17
 """Arcs of a row that one block reads: the whole grid reads longer ones, as in `kernels/bfs/wide.cuh`."""
 
-MOST_ARCS = 1 << 32
+MAX_ARCS = 1 << 32
 """From which on row offsets take 64 bits."""
 
 

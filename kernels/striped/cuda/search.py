@@ -1,4 +1,4 @@
-"""A striped search on GPUs: any number of ranks on each of this process, or a rank of a gang on its own."""
+"""A striped search on GPUs: any number of ranks on each of this process, or one rank of a rank group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.mapping import GroupRank
 from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, arc_count
 from gravel.kernels.striped.cuda.launch import Launch
-from gravel.kernels.striped.cuda.memory import LONGEST, MOST_ARCS, StripeMemory
+from gravel.kernels.striped.cuda.memory import LONGEST, MAX_ARCS, StripeMemory
 from gravel.kernels.striped.layout import check_stripes
 from gravel.kernels.striped.options import StripedOptions
 from gravel.kernels.striped.program import RankLabels
@@ -56,7 +56,7 @@ class CudaStripedSearch:
         self._devices = Devices(devices, graph.ranks)
         self.vertices, self.ranks = graph.vertex_count, graph.ranks
         self.labels: tuple[RankLabels, ...] = ()
-        wide = any(arc_count(part.nn) >= MOST_ARCS for part in graph.parts)
+        wide = any(arc_count(part.nn) >= MAX_ARCS for part in graph.parts)
         facts: dict[str, Any] = {
             "vertex_count": graph.vertex_count,
             "ranks": graph.ranks,
@@ -87,11 +87,11 @@ class CudaStripedSearch:
         """
         check_source(source, self.vertices)
         milliseconds = self._devices.run(source, self._asked.depth)
-        told = [levels for every in self._devices.each(Launch.levels) for levels in every]
+        levels_of_ranks = [levels for every in self._devices.each(Launch.levels) for levels in every]
         own = [memory.labels for memory in self._memory]
         self.labels = tuple(
             RankLabels(labels.distance, labels.predecessor if labels.tree else None, milliseconds, levels)
-            for labels, levels in zip(own, told, strict=True)
+            for labels, levels in zip(own, levels_of_ranks, strict=True)
         )
         for rank, labels in enumerate(self.labels):
             self._collect(rank, self._distance, labels.distance)
@@ -116,7 +116,7 @@ class CudaStripedSearch:
 
 
 class PeerStripe(GroupRank):
-    """A striped search as one rank of a gang.
+    """A striped search as one rank of a rank group.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ class PeerStripe(GroupRank):
     """
 
     def __init__(
-        self, gang: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
+        self, group: Gathering, part: RankGraph, vertex_count: int, asked: Asked, options: StripedOptions
     ) -> None:
         self._depth = asked.depth
-        wide = max(gang.all_gather(arc_count(part.nn))) >= MOST_ARCS
+        wide = max(group.all_gather(arc_count(part.nn))) >= MAX_ARCS
         self._memory = StripeMemory(
             part,
             vertex_count=vertex_count,
-            ranks=gang.size,
+            ranks=group.size,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             asked=asked,
             options=options,
@@ -143,7 +143,7 @@ class PeerStripe(GroupRank):
         }
         self._launch: Launch = Launch(
             macros,
-            self._map(gang, self._memory),
+            self._map(group, self._memory),
             vertex_count=vertex_count,
             options=options,
         )

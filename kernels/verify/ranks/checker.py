@@ -72,15 +72,17 @@ class Checker(RankRows, ABC):
         flags = self.delegate_flags(delegate_parents)
         return tuple(self.xp.packbits((flags & numpy.uint8(seen)) != 0, bitorder="little") for seen in SEEN)
 
-    def count_arc_faults(self, told: Sequence[tuple[Any, ...]], deepest: int, tree: bool) -> list[list[int]]:
+    def count_arc_faults(
+        self, gathered: Sequence[tuple[Any, ...]], deepest: int, tree: bool
+    ) -> list[list[int]]:
         """Count own normal vertices, and then all delegates, that break each rule of
         `gravel.kernels.verify.arcs`.
 
-        `told` has what each rank saw.
+        `gathered` has what each rank saw.
         """
         xp, d = self.xp, len(self.delegates)
-        together = [seen.copy() for seen in told[0]]
-        for of_rank in told[1:]:
+        together = [seen.copy() for seen in gathered[0]]
+        for of_rank in gathered[1:]:
             for seen, more in zip(together, of_rank, strict=True):
                 seen |= more
         jumps, leaves, found = (

@@ -61,18 +61,20 @@ def check_components_program(
 
 def _own(end: Endpoint, checker: LabelChecker, name: str, places: Any) -> Finding:
     """Put together what each rank found among its own vertices."""
-    told = yield from gather(end, (len(places), checker.vertices_at(places[:NAMED])))
-    return Check(name, COMPONENTS[name], sum(count for count, _ in told), _first([some for _, some in told]))
+    gathered = yield from gather(end, (len(places), checker.vertices_at(places[:NAMED])))
+    return Check(
+        name, COMPONENTS[name], sum(count for count, _ in gathered), _first([some for _, some in gathered])
+    )
 
 
 def _edges_agree(end: Endpoint, checker: LabelChecker) -> Finding:
     rows = checker.xp.flatnonzero(checker.unlike_rows())
-    told = yield from gather(end, (len(rows), checker.vertices_at(rows[:NAMED])))
+    gathered = yield from gather(end, (len(rows), checker.vertices_at(rows[:NAMED])))
     bits = yield from gather(end, checker.packed(checker.unlike_delegates()))
     delegates = checker.delegates_in(bits)
-    faults = sum(count for count, _ in told) + len(delegates)
+    faults = sum(count for count, _ in gathered) + len(delegates)
     known = [int(v) for v in checker.host(delegates[:NAMED])]
-    vertices = _first([*(some for _, some in told), known])
+    vertices = _first([*(some for _, some in gathered), known])
     if not vertices:
         return Check("edges_agree", COMPONENTS["edges_agree"])
     seen = yield from gather(end, [checker.unlike_neighbour(v) for v in vertices])
@@ -94,7 +96,7 @@ def _join_all(end: Endpoint, checker: LabelChecker, piece: int) -> Steps:
                 parcels[end.rank - step] = checker.known[first : first + piece]
             arrived = yield from swap(end, parcels)
             if place == 0 and end.rank + step < end.size:
-                checker.join_told(first, arrived[end.rank + step])
+                checker.join_labels(first, arrived[end.rank + step])
         step *= 2
 
 

@@ -58,10 +58,10 @@ def _join(offsets, columns, kind, delegates, rank, ranks, parents):  # type: ign
 
 
 @serial
-def _join_told(parents, first, told):  # type: ignore[no-untyped-def]
-    for place in range(len(told)):
-        if numpy.int64(told[place]) != first + place:
-            unite(parents, first + place, numpy.int64(told[place]))
+def _join_labels(parents, first, given):  # type: ignore[no-untyped-def]
+    for place in range(len(given)):
+        if numpy.int64(given[place]) != first + place:
+            unite(parents, first + place, numpy.int64(given[place]))
 
 
 class RankLabelChecker(LabelChecker):
@@ -94,9 +94,9 @@ class RankLabelChecker(LabelChecker):
         for kind, rows in ((NN, part.nn), (ND, part.nd), (DD, part.dd)):
             _join(*rows, kind, self.delegates, self.rank, self.ranks, self.known)
 
-    def join_told(self, first: int, parents: Any) -> None:
+    def join_labels(self, first: int, parents: Any) -> None:
         """Join vertices from `first` on with the parents that another rank has for them."""
-        _join_told(self.known, first, parents)
+        _join_labels(self.known, first, parents)
 
     def flatten(self) -> None:
         """Point every vertex at its root."""

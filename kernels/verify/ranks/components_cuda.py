@@ -51,7 +51,7 @@ class RankLabelChecker(OnDevice, LabelChecker):
         rows, count = self.part.dd, len(self.delegates)
         self._run("join_delegates", 32 * count, *rows, wide(rows), self.delegates, count, self.known)
 
-    def join_told(self, first: int, parents: Any) -> None:
+    def join_labels(self, first: int, parents: Any) -> None:
         """Join vertices from `first` on with the parents that another rank has for them."""
         self._run("join_told", len(parents), parents, first, len(parents), self.known)
 

@@ -79,12 +79,12 @@ class RankChecker(OnDevice, Checker):
     def level_sums(self, distance: Any) -> tuple[Any, Any]:
         """Count own vertices, and arcs held here, by level."""
         part = self.part
-        told = []
+        sums_of_passes = []
         for levels, one, other in ((distance, part.nn, part.nd), (self.delegate_levels, part.dn, part.dd)):
             depth = int(levels.max()) + 1 if len(levels) else 0
             sums = self.xp.zeros(2 * max(1, depth), numpy.uint64)
             rows = one.row_offsets, other.row_offsets, wide(one, other)
             self._run("sum_levels", len(levels), levels, *rows, len(levels), max(1, depth), sums)
-            told.append(self.host(sums).astype(numpy.int64).reshape(2, -1))
+            sums_of_passes.append(self.host(sums).astype(numpy.int64).reshape(2, -1))
         # A delegate is among the own vertices of one rank, and has its arcs on several.
-        return told[0][0], padded_sum([told[0][1], told[1][1]])
+        return sums_of_passes[0][0], padded_sum([sums_of_passes[0][1], sums_of_passes[1][1]])

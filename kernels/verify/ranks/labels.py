@@ -35,7 +35,7 @@ class LabelChecker(RankRows, ABC):
         """Make the forest of the arcs that are held here."""
 
     @abstractmethod
-    def join_told(self, first: int, parents: Any) -> None:
+    def join_labels(self, first: int, parents: Any) -> None:
         """Join vertices from `first` on with the parents that another rank has for them."""
 
     @abstractmethod

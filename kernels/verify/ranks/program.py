@@ -32,8 +32,8 @@ class LevelSums:
 
 def sum_levels_program(end: Endpoint, checker: Checker, distance: Any) -> Program[LevelSums]:
     """Count what a search reached, level by level; `distance` is int32, of the own vertices."""
-    told = yield from gather(end, checker.own_delegates(distance))
-    checker.delegate_levels = checker.of_delegates(told, numpy.int32)
+    gathered = yield from gather(end, checker.own_delegates(distance))
+    checker.delegate_levels = checker.of_delegates(gathered, numpy.int32)
     sums = yield from gather(end, checker.level_sums(distance))
     vertices, arcs = (padded_sum([of_rank[kind] for of_rank in sums]) for kind in (0, 1))
     arcs = arcs[: len(vertices)]
@@ -96,8 +96,8 @@ def _all_parents(end: Endpoint, checker: Checker, predecessor: Any, most: int) -
 def _check_vertices(
     end: Endpoint, checker: Checker, predecessor: Any, source: int, limit: int
 ) -> Generator[Ticket, dict[int, Any], list[Check]]:
-    told = yield from gather(end, checker.count_vertex_faults(predecessor, source, limit))
-    faults = {rule: sum(counts[place] for counts in told) for place, rule in enumerate(RULES)}
+    gathered = yield from gather(end, checker.count_vertex_faults(predecessor, source, limit))
+    faults = {rule: sum(counts[place] for counts in gathered) for place, rule in enumerate(RULES)}
     named = ("source", "tree", "tree_levels") if predecessor is not None else ("source",)
     checks = []
     for name in ("ranges", *named):
@@ -117,16 +117,16 @@ def _check_arcs(
     tree = predecessor is not None
     delegate_parents = None
     if tree:
-        told = yield from gather(end, checker.own_delegates(predecessor))
-        delegate_parents = checker.of_delegates(told, numpy.int64)
+        gathered = yield from gather(end, checker.own_delegates(predecessor))
+        delegate_parents = checker.of_delegates(gathered, numpy.int64)
     seen = yield from gather(end, checker.see_rows(predecessor, delegate_parents, deepest))
     of_rows, of_delegates = checker.count_arc_faults(seen, deepest, tree)
-    told = yield from gather(end, of_rows)
+    gathered = yield from gather(end, of_rows)
     checks = []
     for name in ("edge_levels", "component", "tree_arcs" if tree else "nearer_neighbour"):
         rule = ARC_RULES[name]
         place = RULES.index(rule)
-        faults = of_delegates[place] + sum(counts[place] for counts in told)
+        faults = of_delegates[place] + sum(counts[place] for counts in gathered)
         vertices, arcs = (), ()
         if faults:
             vertices, arcs = yield from _name_arcs(end, checker, predecessor, name, rule)
@@ -136,8 +136,8 @@ def _check_arcs(
 
 def _name_arcs(end: Endpoint, checker: Checker, predecessor: Any, name: str, rule: int) -> Steps:
     """Name the first vertices that break a rule, and an arc for each where the rule is about arcs."""
-    told = yield from gather(end, checker.first_rows(rule))
-    vertices = _first([*told, checker.first_delegates(rule)])
+    gathered = yield from gather(end, checker.first_rows(rule))
+    vertices = _first([*gathered, checker.first_delegates(rule)])
     if name == "nearer_neighbour":
         return vertices, ()
     if name == "tree_arcs":

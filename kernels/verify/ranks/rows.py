@@ -43,8 +43,8 @@ class RankRows:
         """Put together what all ranks told of the delegates that they own."""
         values = self.xp.empty(len(self.delegates), dtype)
         owners = self.delegates % self.ranks
-        for rank, told in enumerate(by_rank):
-            values[self.xp.flatnonzero(owners == rank)] = told
+        for rank, values_of_rank in enumerate(by_rank):
+            values[self.xp.flatnonzero(owners == rank)] = values_of_rank
         return values
 
     def _position(self, vertex: int) -> int:

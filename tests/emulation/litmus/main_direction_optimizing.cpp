@@ -12,8 +12,8 @@ int main(int, char** arguments) {
     constexpr unsigned BLOCKS = 3, THREADS = 64, ROOM = 1 << 12;
     Square square(12);
     u64 words = (square.vertices + 255) / 256 * 8;
-    static u64 control[SIDES * CONTROL_WORDS], slots[2 * MOST_IN_TEAM], arrivals[1], queue[ROOM];
-    static u64 log[TRACE + TRACED_WORDS * MOST_TRACED];
+    static u64 control[SIDES * CONTROL_WORDS], slots[2 * MAX_IN_TEAM], arrivals[1], queue[ROOM];
+    static u64 log[TRACE + TRACED_WORDS * MAX_TRACED];
     static VERTEX hubs[ROOM];
     std::vector<VERTEX> heads(2 * 32 * words), planes(8);
     std::vector<u32> closed(words), bitmaps(2 * words);

@@ -11,7 +11,7 @@ int main(int, char** arguments) {
     constexpr unsigned SEARCHES = 3;
     Square square(11);
     u64 n = square.vertices;
-    static u64 control[SIDES * CONTROL_WORDS], arrivals[1], log[LOG_FIRST + MOST_CHANGES + 4];
+    static u64 control[SIDES * CONTROL_WORDS], arrivals[1], log[LOG_FIRST + MAX_CHANGES + 4];
     std::vector<u64> masks(2 * n), rows(n), offers(n);
     std::vector<VERTEX> found(n), owners(n);
     std::vector<i64> sources(64);

@@ -90,7 +90,7 @@ def check_outputs_and_depth(graph: Any, **given: Any) -> None:
 
 
 def assert_shares(answers: Any, wanted: Any) -> None:
-    """Compare what each rank of a gang has found with the whole graph's labels."""
+    """Compare what each rank of a rank group has found with the whole graph's labels."""
     ranks = len(answers)
     for rank, labels in enumerate(answers):
         assert numpy.array_equal(labels.distance, wanted.distance[rank::ranks])

@@ -56,7 +56,7 @@ def test_ranks_that_are_threads_find_the_same(ranks: int) -> None:
     offsets, columns = shuffled_path(2000)
     whole = partition(offsets, columns, ranks=ranks, threshold=4)
     ready = states(whole, True)
-    found = run_in_threads(lambda gang, rank: components_of_rank(gang, ready[rank]), list(range(ranks)))
+    found = run_in_threads(lambda group, rank: components_of_rank(group, ready[rank]), list(range(ranks)))
     for mine in found:
         assert not mine.component.any()
         # Hooks and shortcuts: rounds grow with the logarithm of the path.

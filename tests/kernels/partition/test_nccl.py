@@ -77,16 +77,16 @@ def test_options_of_one_rank(name: str) -> None:
             assert all(level.visit_milliseconds > 0 for level in mine)
 
 
-def search_as_rank(gang: Any, _: Any, whole: Any, sources: list[int], options: SearchOptions) -> list[Any]:
-    with cupy.cuda.Device(gang.rank):
+def search_as_rank(group: Any, _: Any, whole: Any, sources: list[int], options: SearchOptions) -> list[Any]:
+    with cupy.cuda.Device(group.rank):
         rank = NcclRank(
-            gang, whole.of_rank(gang.rank), Asked(symmetric=True), replace(options, barrier_seconds=5.0)
+            group, whole.of_rank(group.rank), Asked(symmetric=True), replace(options, barrier_seconds=5.0)
         )
         answers = []
         for source in sources:
-            gang.all_gather(None)
+            group.all_gather(None)
             answers.append(rank.run(source))
-        rank.leave(gang)
+        rank.leave(group)
         return answers
 
 
@@ -114,23 +114,23 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
                 assert [level.backward for level in labels.levels] == backward
 
 
-def search_on_device(gang: Any, _: Any, whole: Any, sources: list[int]) -> list[Any]:
+def search_on_device(group: Any, _: Any, whole: Any, sources: list[int]) -> list[Any]:
     """Search a part that lies on the GPU, and take each search's labels from there before the next."""
-    with cupy.cuda.Device(gang.rank):
-        part = replace(whole.of_rank(gang.rank), graph=part_on_device(whole.parts[gang.rank], cupy.asarray))
+    with cupy.cuda.Device(group.rank):
+        part = replace(whole.of_rank(group.rank), graph=part_on_device(whole.parts[group.rank], cupy.asarray))
         rank = NcclRank(
-            gang,
+            group,
             part,
             Asked(symmetric=True),
             SearchOptions(barrier_seconds=5.0),
         )
         answers = []
         for source in sources:
-            gang.all_gather(None)
+            group.all_gather(None)
             found = rank.run(source, on_device=True)
             assert isinstance(found.distance, cupy.ndarray)
             answers.append((found.distance.get(), found.predecessor.get()))
-        rank.leave(gang)
+        rank.leave(group)
         return answers
 
 
@@ -156,9 +156,9 @@ def test_two_ranks_of_one_gpu_are_refused() -> None:
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=12)
 
-    def on_the_first(gang: Any, _: Any) -> None:
+    def on_the_first(group: Any, _: Any) -> None:
         with cupy.cuda.Device(0):
-            NcclRank(gang, whole.of_rank(gang.rank), Asked(symmetric=True), SearchOptions())
+            NcclRank(group, whole.of_rank(group.rank), Asked(symmetric=True), SearchOptions())
 
     with pytest.raises(NcclMissing, match="are on the same GPU"):
         run_in_threads(on_the_first, [None] * 2)
@@ -170,18 +170,18 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
     offsets, columns = fast_csr(rmat(10), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=12)
 
-    def only_the_first(gang: Any, _: Any) -> None:
-        with cupy.cuda.Device(gang.rank):
+    def only_the_first(group: Any, _: Any) -> None:
+        with cupy.cuda.Device(group.rank):
             rank = NcclRank(
-                gang,
-                whole.of_rank(gang.rank),
+                group,
+                whole.of_rank(group.rank),
                 Asked(symmetric=True),
                 SearchOptions(barrier_seconds=1.0),
             )
-            if gang.rank == 0:
+            if group.rank == 0:
                 with pytest.raises(RuntimeError, match=r"given up|NCCL lost"):
                     rank.run(1)
-            gang.all_gather(None)
+            group.all_gather(None)
 
     run_in_threads(only_the_first, [None] * 2)
     # The GPUs are free for other work.

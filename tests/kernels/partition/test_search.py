@@ -192,12 +192,12 @@ def test_options_send_less() -> None:
     assert both < sent(groups=2, local_all_to_all=True)[1]
 
 
-def test_ranks_of_a_gang_find_the_same() -> None:
+def test_ranks_of_a_rank_group_find_the_same() -> None:
     for graph in SOME:
         whole = cut(graph, 3, 5)
         expected = PartitionSearch(whole, Asked(symmetric=True)).run(1)
         states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True)) for rank in range(3)]
-        answers = run_in_threads(lambda gang, state: search_rank(gang, state, 1), states)
+        answers = run_in_threads(lambda group, state: search_rank(group, state, 1), states)
         assert_shares(answers, expected)
 
 

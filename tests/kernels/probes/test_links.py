@@ -11,8 +11,8 @@ from gravel.kernels.probes.links.wire import WireLink
 from gravel.stages.rank_group import run_in_threads
 
 
-def measured(gang: Any, sizes: tuple[int, ...]) -> Any:
-    return measure(gang, WireLink(gang, total=4096), sizes, repeats=2, total=4096)
+def measured(group: Any, sizes: tuple[int, ...]) -> Any:
+    return measure(group, WireLink(group, total=4096), sizes, repeats=2, total=4096)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
@@ -36,8 +36,8 @@ class SlowLink:
 
     name, patterns = "slow", ("meet", "pair", "exchange")
 
-    def __init__(self, gang: Any, seconds: float) -> None:
-        self._seconds = seconds * (1.5 if gang.rank == 1 else 1)
+    def __init__(self, group: Any, seconds: float) -> None:
+        self._seconds = seconds * (1.5 if group.rank == 1 else 1)
         self.turns: list[int] = []
 
     def run(self, pattern: str, size: int, turns: int) -> float:
@@ -65,9 +65,9 @@ class SlowLink:
 def test_long_turns_are_repeated_less_often(seconds: float, turns: int, repeats: list[int]) -> None:
     links = {}
 
-    def take(gang: Any, _: Any) -> Any:
-        links[gang.rank] = link = SlowLink(gang, seconds)
-        return measure(gang, link, (64,), repeats=5, total=64, point_seconds=1.0)
+    def take(group: Any, _: Any) -> Any:
+        links[group.rank] = link = SlowLink(group, seconds)
+        return measure(group, link, (64,), repeats=5, total=64, point_seconds=1.0)
 
     first, second = run_in_threads(take, [None] * 2)
     assert first == second
@@ -86,7 +86,7 @@ def test_what_does_not_arrive_is_noticed(pattern: str, monkeypatch: pytest.Monke
 
     def spoilt(self: Any, name: str, size: int, turns: int) -> float:
         taken = run(self, name, size, turns)
-        if name == pattern and self._gang.rank == 1:
+        if name == pattern and self._group.rank == 1:
             got = self._got if name == "reduce" else self._got[0]
             # What was sent must stay as it is.
             words = got.copy()

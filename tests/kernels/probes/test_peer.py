@@ -15,28 +15,28 @@ cupy = pytest.importorskip("cupy")
 SIZES = (8, 4096, 1 << 20)
 
 
-def over(name: str, gang: Any) -> Any:
-    with cupy.cuda.Device(gang.rank):
+def over(name: str, group: Any) -> Any:
+    with cupy.cuda.Device(group.rank):
         link: Any
         if name == "peer":
             from gravel.kernels.probes.links.peer import PeerLink, why_no_peers
 
-            assert why_no_peers(gang) is None
-            link = PeerLink(gang, largest=SIZES[-1], time_limit=5.0)
+            assert why_no_peers(group) is None
+            link = PeerLink(group, largest=SIZES[-1], time_limit=5.0)
         else:
             from gravel.kernels.probes.links.nccl import NcclLink, why_not
 
-            problem = why_not(gang)
+            problem = why_not(group)
             if problem is not None:
                 return problem
-            link = NcclLink(gang, largest=SIZES[-1], total=SIZES[-1])
-        found = measure(gang, link, SIZES, repeats=2, total=SIZES[-1])
+            link = NcclLink(group, largest=SIZES[-1], total=SIZES[-1])
+        found = measure(group, link, SIZES, repeats=2, total=SIZES[-1])
         link.close()
         return found
 
 
 def check(name: str, ranks: int) -> None:
-    first, *others = run_in_threads(lambda gang, _: over(name, gang), [None] * ranks)
+    first, *others = run_in_threads(lambda group, _: over(name, group), [None] * ranks)
     if isinstance(first, str):
         pytest.skip(first)
     assert all(other == first for other in others)
@@ -50,7 +50,7 @@ def test_one_gpu_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # There is nobody to send to.
     monkeypatch.setattr("gravel.kernels.probes.links.peer.PeerLink.patterns", ("meet", "exchange", "reduce"))
     monkeypatch.setattr("gravel.kernels.probes.links.nccl.NcclLink.patterns", ("meet", "exchange", "reduce"))
-    (found,) = run_in_threads(lambda gang, _: over(name, gang), [None])
+    (found,) = run_in_threads(lambda group, _: over(name, group), [None])
     if isinstance(found, str):
         pytest.skip(found)
     assert {point.pattern for point in found} == {"meet", "exchange", "reduce"}
@@ -79,8 +79,8 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(DeviceBarrier, "described", with_a_stranger)
 
-    def run(gang: Any, _: Any) -> None:
-        link = PeerLink(gang, largest=64, time_limit=0.2)
+    def run(group: Any, _: Any) -> None:
+        link = PeerLink(group, largest=64, time_limit=0.2)
         for _ in range(2):
             with pytest.raises(RuntimeError, match="given up"):
                 link.run("meet", 8, 1)

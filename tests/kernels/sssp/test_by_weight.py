@@ -67,7 +67,7 @@ def test_pulls_at_once_never_and_given_up(
     graph: WeightedGraph, share: float, pulls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(light_heavy, "PULL_FROM", share)
-    monkeypatch.setattr(pull, "MOST_PULLS", pulls)
+    monkeypatch.setattr(pull, "MAX_PULLS", pulls)
     for width in (1e-9, 0.3, 1e12):
         agrees(graph, 0, width=width)
 

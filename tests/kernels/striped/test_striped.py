@@ -153,12 +153,12 @@ def test_distances_take_half_the_bytes() -> None:
     assert sent("both") == sent("predecessor") == 2 * sent("distance") > 0
 
 
-def test_ranks_of_a_gang_find_the_same() -> None:
+def test_ranks_of_a_rank_group_find_the_same() -> None:
     for graph in SOME:
         whole = stripe(*graph.csr(), ranks=3)
         expected = StripedSearch(whole).run(1)
         states = [StripedRankSearch(part, whole.vertex_count, 3) for part in whole.parts]
-        answers = run_in_threads(lambda gang, state: search_rank(gang, state, 1), states)
+        answers = run_in_threads(lambda group, state: search_rank(group, state, 1), states)
         assert_shares(answers, expected)
 
 

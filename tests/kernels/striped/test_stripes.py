@@ -52,7 +52,7 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 def test_wide_vertices_offsets_and_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = fast_csr(rmat(11), symmetric=True, index=numpy.uint64)
     check(graph, [7, 100], 3)
-    monkeypatch.setattr("gravel.kernels.striped.cuda.search.MOST_ARCS", 1)
+    monkeypatch.setattr("gravel.kernels.striped.cuda.search.MAX_ARCS", 1)
     monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     check(graph, [7, 100], 3)
 

@@ -13,13 +13,11 @@ from gravel.pipeline.core.durations import format_seconds
 from gravel.pipeline.progress.events import (
     Event,
     JsonDisplay,
-    Pace,
     PlainDisplay,
     ProblemDisplay,
-    describe_pace,
-    format_count,
     sentence,
 )
+from gravel.pipeline.progress.pace import Pace, describe_pace, format_count
 from gravel.pipeline.progress.tables import data_set_lines
 from gravel.pipeline.progress.terminal import TerminalDisplay, make_display
 

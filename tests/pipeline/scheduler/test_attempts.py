@@ -133,12 +133,12 @@ def test_items_that_other_workers_run_for_a_stopped_stage_are_stopped_too(tmp_pa
     plan = plan_of(
         stage_run("a", MAKE, value=1),
         replace(stage_run("spread", ADD, "a", value=2, linger=60.0, marks=str(marks)), time_limit=1.0),
-        replace(stage_run("gang", ADD, "a", value=3, ranks=2), time_limit=50.0),
+        replace(stage_run("group", ADD, "a", value=3, ranks=2), time_limit=50.0),
     )
     began = time.monotonic()
     outcome = execute(plan, RunOptions(cache_root=tmp_path / "cache", cluster="local", workers=2))
     assert time.monotonic() - began < 40
-    assert states(outcome) == {"a": "computed", "spread": "failed", "gang": "computed"}
+    assert states(outcome) == {"a": "computed", "spread": "failed", "group": "computed"}
     processes = {int(mark.name.rsplit("-", 1)[1]) for mark in marks.glob("item-*")}
     assert processes
     assert not any(psutil.pid_exists(process) for process in processes)

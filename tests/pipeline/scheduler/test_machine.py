@@ -139,8 +139,8 @@ def test_of_several_gpus_a_run_may_be_able_to_use_but_one(tmp_path, monkeypatch,
     options = RunOptions(tmp_path)
     environment = without_workers(decide(options), plan_of(*runs), options, Cache(tmp_path))
     assert environment.cluster == cluster
-    gang = replace(DEVICES, estimate=lambda *given: replace(DEVICES.estimate(*given), gang=2))
-    runs[1:] = [replace(each, stage=gang) for each in runs[1:]]
+    group = replace(DEVICES, estimate=lambda *given: replace(DEVICES.estimate(*given), workers=2))
+    runs[1:] = [replace(each, stage=group) for each in runs[1:]]
     assert without_workers(decide(options), plan_of(*runs), options, Cache(tmp_path)).cluster == "cuda"
 
 

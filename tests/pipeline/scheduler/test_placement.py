@@ -1,4 +1,4 @@
-"""Gangs that take as many workers as there are: bounded by what is of use, by GPUs and by memory."""
+"""Rank groups that take as many workers as there are: bounded by what is of use, by GPUs and by memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def node(*, timed: bool = True) -> Any:
 
 
 def flexible(**more: Any) -> Need:
-    return Need(10 * GIB, more.pop("device", 0), (), gang=6, gang_least=2, **more)
+    return Need(10 * GIB, more.pop("device", 0), (), workers=6, least_workers=2, **more)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def flexible(**more: Any) -> Need:
         (4, flexible(each_host_bytes=10 * GIB), 4),
         (8, flexible(each_host_bytes=20 * GIB), 3),
         (8, flexible(each_host_bytes=60 * GIB), 0),
-        (4, Need(GIB, 0, (), gang=6), 0),
-        (8, Need(GIB, 0, (), gang=6), 6),
+        (4, Need(GIB, 0, (), workers=6), 0),
+        (8, Need(GIB, 0, (), workers=6), 6),
     ],
 )
 def test_as_many_workers_as_are_of_use(workers: int, need: Need, members: int) -> None:
@@ -75,7 +75,7 @@ def test_gpus_that_cannot_hold_the_graph_do_not_count() -> None:
     assert "9 GiB" in told
 
 
-def test_one_process_has_no_gang() -> None:
+def test_one_process_has_no_rank_group() -> None:
     choice = placer(1, cluster="inline").choose(node(), flexible(each_host_bytes=10 * GIB), 0)
     assert choice is not None
     assert choice.rank_group == ()

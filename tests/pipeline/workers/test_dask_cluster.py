@@ -50,36 +50,36 @@ PEAKS = "GRAVEL_TEST_PEAKS"
 LOST = "GRAVEL_TEST_LOST_MAKER"
 
 
-def make_and_measure(function: Any, gang: Any, task: Any) -> Any:
+def make_and_measure(function: Any, group: Any, task: Any) -> Any:
     """Make a rank, and write down the peak of what it took, after a small graph that compiles all."""
     assert function is make_as_rank
     small = dataclasses.replace(
         task.recipe, arguments=json.dumps({**json.loads(task.recipe.arguments), "scale": 5})
     )
-    resident.make_rank_of(gang, small, "cpu")
-    gang.barrier()
+    resident.make_rank_of(group, small, "cpu")
+    group.barrier()
     tracemalloc.start()
-    made = function(gang, task)
+    made = function(group, task)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    (Path(os.environ[PEAKS]) / f"{gang.rank}-{os.getpid()}").write_text(str(peak))
+    (Path(os.environ[PEAKS]) / f"{group.rank}-{os.getpid()}").write_text(str(peak))
     return made
 
 
 def distribute_measured(context: Any, parameters: Any) -> Any:
-    gang = context.rank_group
-    context.rank_group = lambda function, tasks: gang(functools.partial(make_and_measure, function), tasks)
+    group = context.rank_group
+    context.rank_group = lambda function, tasks: group(functools.partial(make_and_measure, function), tasks)
     return distribute(context, parameters)
 
 
-def find_and_measure(function: Any, gang: Any, task: Any) -> Any:
+def find_and_measure(function: Any, group: Any, task: Any) -> Any:
     """Find components once to compile all, and again to write down the peak of what that took."""
     if function is not find_as_rank:
-        return function(gang, task)
-    function(gang, task)
-    gang.barrier()
+        return function(group, task)
+    function(group, task)
+    group.barrier()
     tracemalloc.start()
-    answer = function(gang, task)
+    answer = function(group, task)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     (Path(os.environ[PEAKS]) / f"parts-{os.getpid()}").write_text(str(peak))
@@ -87,8 +87,8 @@ def find_and_measure(function: Any, gang: Any, task: Any) -> Any:
 
 
 def traverse_measured(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.rank_group
-    context.rank_group = lambda function, tasks: gang(functools.partial(find_and_measure, function), tasks)
+    group = context.rank_group
+    context.rank_group = lambda function, tasks: group(functools.partial(find_and_measure, function), tasks)
     return traverse(context, parameters, **inputs)
 
 
@@ -150,7 +150,7 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     taken = {name: peak for name, peak in told.items() if name not in parts}
     assert len(taken) == len({name.split("-")[1] for name in taken}) == ranks
     # Sources and targets at 4 bytes each, as `ingest` stores them; a worker's peak has the parcels of all
-    # ranks, where the gang's hub is.
+    # ranks, where the rank group's hub is.
     edge_list = 8 * (edge_factor << scale)
     assert max(taken.values()) < 0.75 * edge_list
     # A rank keeps a quarter of the arcs at 4 bytes each: a smaller peak says that nothing was measured.
@@ -162,13 +162,13 @@ def test_no_worker_takes_what_the_edges_take(tmp_path: Path, monkeypatch: pytest
     assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) < edge_list / 50
 
 
-def make_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
-    return function(LosesARank(gang, Path(os.environ[LOST]), 9), task)
+def make_losing_a_rank(function: Any, group: Any, task: Any) -> Any:
+    return function(LosesARank(group, Path(os.environ[LOST]), 9), task)
 
 
 def distribute_losing_a_rank(context: Any, parameters: Any) -> Any:
-    gang = context.rank_group
-    context.rank_group = lambda function, tasks: gang(functools.partial(make_losing_a_rank, function), tasks)
+    group = context.rank_group
+    context.rank_group = lambda function, tasks: group(functools.partial(make_losing_a_rank, function), tasks)
     return distribute(context, parameters)
 
 
@@ -186,13 +186,13 @@ def test_a_killed_maker_costs_a_retry(tmp_path: Path, monkeypatch: pytest.Monkey
     assert attempts == {"split": 2, "bfs": 1, "check": 1, "parts": 1, "sound": 1}
 
 
-def find_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
-    return function(LosesARank(gang, Path(os.environ[LOST]), 9) if function is find_as_rank else gang, task)
+def find_losing_a_rank(function: Any, group: Any, task: Any) -> Any:
+    return function(LosesARank(group, Path(os.environ[LOST]), 9) if function is find_as_rank else group, task)
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.rank_group
-    context.rank_group = lambda function, tasks: gang(functools.partial(find_losing_a_rank, function), tasks)
+    group = context.rank_group
+    context.rank_group = lambda function, tasks: group(functools.partial(find_losing_a_rank, function), tasks)
     return traverse(context, parameters, **inputs)
 
 

@@ -63,9 +63,9 @@ def test_a_run_by_address_and_by_scheduler_file_share_their_results(
     chain = plan_of(stage_run("a", MAKE, value=1), dies)
     assert states(run(chain, root, cluster.address)) == {"a": "computed", "b": "computed"}
     assert count(marks, 2) == 2
-    more = plan_of(*chain.runs.values(), stage_run("gang", ADD, "b", value=3, ranks=2))
+    more = plan_of(*chain.runs.values(), stage_run("group", ADD, "b", value=3, ranks=2))
     outcome = run(more, root, str(cluster.file))
-    assert states(outcome) == {"a": "cached", "b": "cached", "gang": "computed"}
+    assert states(outcome) == {"a": "cached", "b": "cached", "group": "computed"}
     assert "2 workers" in outcome.record["cluster"]
     assert "not encrypted" in outcome.record["cluster"]
     assert not list((root / "scratch").iterdir())
@@ -386,14 +386,14 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
     import dask
 
     ours, theirs = make_certificates(tmp_path, "ours"), make_certificates(tmp_path, "theirs")
-    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("gang", ADD, "a", value=3, ranks=1, items=3))
+    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("group", ADD, "a", value=3, ranks=1, items=3))
     tls = Tls(ours.ca, ours.certificate, ours.key)
     with DaskProcesses(tmp_path / "dask", options=ours.options, protocol="tls") as encrypted:
         encrypted.worker("one", "--no-nanny")
         encrypted.connected(1, security=security(tls, encrypted.address))
         assert encrypted.address.startswith("tls://")
         outcome = run(plan, tmp_path / "cache", str(encrypted.file), tls=tls)
-        assert states(outcome) == {"a": "computed", "gang": "computed"}
+        assert states(outcome) == {"a": "computed", "group": "computed"}
         assert ", encrypted" in outcome.record["cluster"]
         configured = {
             "distributed.comm.tls.ca-file": str(ours.ca),
@@ -403,7 +403,7 @@ def test_an_encrypted_cluster_serves_those_whom_its_authority_signed(
         with dask.config.set(configured):
             more = plan_of(*plan.runs.values(), stage_run("b", ADD, "a", value=4))
             outcome = run(more, tmp_path / "cache", encrypted.address)
-            assert states(outcome) == {"a": "cached", "gang": "cached", "b": "computed"}
+            assert states(outcome) == {"a": "cached", "group": "cached", "b": "computed"}
         monkeypatch.setattr("gravel.pipeline.workers.existing_cluster.CONNECT_LIMIT", 2)
         for other in (
             Tls(theirs.ca, ours.certificate, ours.key),

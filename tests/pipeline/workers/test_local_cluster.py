@@ -59,8 +59,8 @@ def test_stages_run_at_once_and_measurements_alone(tmp_path: Path, capfd: pytest
         stage_run("left", ADD, "a", value=2, sleep=1.0, marks=str(marks)),
         stage_run("right", ADD, "a", value=3, sleep=1.0, marks=str(marks)),
         stage_run("mapped", ADD, "held", value=4, items=9, marks=str(marks)),
-        stage_run("gang", ADD, "left", value=5, ranks=2, marks=str(marks)),
-        stage_run("gang2", ADD, "right", value=10, ranks=2, marks=str(marks)),
+        stage_run("group", ADD, "left", value=5, ranks=2, marks=str(marks)),
+        stage_run("group2", ADD, "right", value=10, ranks=2, marks=str(marks)),
         stage_run("m1", MEASURE, "a", value=6, sleep=0.3),
         stage_run("m2", MEASURE, "a", value=8, sleep=0.3),
         stage_run("bad", ADD, "a", value=9, fail="bug"),
@@ -72,8 +72,8 @@ def test_stages_run_at_once_and_measurements_alone(tmp_path: Path, capfd: pytest
     assert set(found.values()) == {"computed"}, found
     assert together(outcome, "left", "right")
     assert total(root, outcome, "mapped") == 4 + (7 + 6) + sum(i * i for i in range(9))
-    assert total(root, outcome, "gang") == 5 + (2 + 6) + 10
-    assert total(root, outcome, "gang2") == 10 + (3 + 6) + 10
+    assert total(root, outcome, "group") == 5 + (2 + 6) + 10
+    assert total(root, outcome, "group2") == 10 + (3 + 6) + 10
     spans = [span(stage) for key, stage in by_key(outcome).items() if key not in ("m1", "m2", "bad")]
     for key in ("m1", "m2"):
         (seen,) = searches(root, outcome, key)
@@ -93,11 +93,11 @@ def test_lost_workers_are_replaced_and_their_stages_tried_again(
         stage_run("a", MAKE, value=1, once="die", marks=str(marks)),
         stage_run("held", ADD, "a", value=2, keep=False, marks=str(marks)),
         stage_run("b", ADD, "held", value=3, once="die", marks=str(marks)),
-        stage_run("gang", ADD, "a", value=4, ranks=2, once="rank dies", marks=str(marks)),
+        stage_run("group", ADD, "a", value=4, ranks=2, once="rank dies", marks=str(marks)),
         stage_run("hopeless", ADD, "a", value=5, fail="die", marks=str(marks)),
     )
     outcome = run(plan, root, retries=1)
-    assert states(outcome) == dict.fromkeys(("a", "held", "b", "gang"), "computed") | {"hopeless": "failed"}
+    assert states(outcome) == dict.fromkeys(("a", "held", "b", "group"), "computed") | {"hopeless": "failed"}
     assert count(marks, 1) == 2
     assert count(marks, 2) == 2  # lost with the worker that held it, and made again
     assert total(root, outcome, "b") == 3 + 2 + 6

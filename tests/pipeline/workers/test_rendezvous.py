@@ -81,29 +81,29 @@ def test_any_number_of_workers_finds_the_same(tmp_path: Path, ranks: list[int]) 
 class LosesARank:
     """A rank group's end whose rank 1 is killed at one of the values that it sends, once."""
 
-    def __init__(self, gang: Any, flag: Path, at: int) -> None:
-        self._gang, self.rank, self.size, self.sent = gang, gang.rank, gang.size, 0
+    def __init__(self, group: Any, flag: Path, at: int) -> None:
+        self._group, self.rank, self.size, self.sent = group, group.rank, group.size, 0
         self._flag, self._at = flag, at
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._gang, name)
+        return getattr(self._group, name)
 
     def send(self, to: int, number: int, value: Any) -> None:
         self.sent += 1
         if self.rank == 1 and self.sent == self._at and not self._flag.exists():
             self._flag.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        self._gang.send(to, number, value)
+        self._group.send(to, number, value)
 
 
-def search_losing_a_rank(function: Any, gang: Any, task: Any) -> Any:
+def search_losing_a_rank(function: Any, group: Any, task: Any) -> Any:
     assert function in (search_as_rank, find_as_rank, search_share)
-    return function(LosesARank(gang, Path(os.environ[FLAG] + function.__name__), 5), task)
+    return function(LosesARank(group, Path(os.environ[FLAG] + function.__name__), 5), task)
 
 
 def traverse_losing_a_rank(context: Any, parameters: Any, **inputs: Any) -> Any:
-    gang = context.rank_group
-    context.rank_group = lambda function, tasks: gang(
+    group = context.rank_group
+    context.rank_group = lambda function, tasks: group(
         functools.partial(search_losing_a_rank, function), tasks
     )
     return traverse(context, parameters, **inputs)
@@ -137,7 +137,9 @@ def test_a_killed_rank_costs_a_retry(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
-def test_each_kind_of_gang_survives_a_killed_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_kind_of_rank_group_survives_a_killed_rank(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = start_losing_ranks(tmp_path, monkeypatch)
     was_lost_and_tried_again(root, "bfs", search_as_rank)
     was_lost_and_tried_again(root, "parts[", find_as_rank)

@@ -26,7 +26,7 @@ from gravel.stages.measuring.spreading import MAX_WORKERS
 from gravel.stages.rank_group import RankGroupBroken
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import VertexSources
-from tests.stages.ranks.test_searches import GangContext, graph_of
+from tests.stages.ranks.test_searches import RankGroupContext, graph_of
 from tests.stages.traversal.test_workers import ordered
 
 MEASURES: dict[str, dict[str, Any]] = {
@@ -62,7 +62,7 @@ class Saved:
             raise Killed
 
 
-class Reserved(GangContext):
+class Reserved(RankGroupContext):
     """Workers that take turns in this process, and a checkpoint."""
 
     def __init__(self, reserved: int, saved: Saved | None = None) -> None:
@@ -230,7 +230,7 @@ def test_the_need_is_that_of_all_workers() -> None:
     for measure in ("closeness", "betweenness"):
         parameters = [CentralityParameters(measure=measure, workers=each) for each in ("auto", 4)]
         one, four = (STAGE.estimate(each, {"input": (extent,)}, machine) for each in parameters)
-        assert (one.gang, four.gang, four.gang_least) == (0, 4, 4)
+        assert (one.workers, four.workers, four.least_workers) == (0, 4, 4)
         assert four.each_host_bytes >= one.host_bytes
         assert four.outputs == one.outputs
     # What workers of one host take together fits it.
@@ -245,7 +245,7 @@ def test_several_gpus_are_taken_where_they_pay() -> None:
     def planned(scale: int, **more: Any) -> tuple[int, int]:
         extent = Extent(kind="Graph", vertices=1 << scale, arcs=32 << scale, bytes=136 << scale)
         need = STAGE.estimate(CentralityParameters(**more), {"input": (extent,)}, machine)
-        return need.gang, need.gang_least
+        return need.workers, need.least_workers
 
     assert planned(24, measure="closeness") == (MAX_WORKERS, 2)
     assert planned(24, measure="betweenness", sources={"random": 1 << 17}) == (MAX_WORKERS, 2)

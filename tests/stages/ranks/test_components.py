@@ -1,4 +1,4 @@
-"""traverse with components of a partition: ranks in lock step, and a gang where workers are reserved."""
+"""traverse with components of a partition: ranks in lock step, or a rank group where workers are reserved."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from gravel.stages.partition import PartitionParameters, partition
 from gravel.stages.traversal.implementations import RUNS
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
-from tests.stages.ranks.test_searches import GangContext, graph_of, split
+from tests.stages.ranks.test_searches import RankGroupContext, graph_of, split
 
 ASKED = TraverseParameters(algorithm="components")
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("ranks", [2, 3, 4, 7])
-def test_a_gang_finds_what_one_rank_does(ranks: int, symmetric: bool) -> None:
+def test_a_rank_group_finds_what_one_rank_does(ranks: int, symmetric: bool) -> None:
     single, alone = traverse(PlainContext(), ASKED, input=split("skewed_random", 1, symmetric))
     stored = split("skewed_random", ranks, symmetric)
     here, in_turns = traverse(PlainContext(), ASKED, input=stored)
-    context = GangContext(ranks)
+    context = RankGroupContext(ranks)
     together, measured = traverse(context, ASKED, input=stored)
     for found in (here, together):
         assert numpy.array_equal(found.component, single.component)
@@ -40,11 +40,11 @@ def test_a_gang_finds_what_one_rank_does(ranks: int, symmetric: bool) -> None:
     assert measured.backend == "cpu"
 
 
-def test_stripes_have_no_gang() -> None:
+def test_stripes_have_no_rank_group() -> None:
     stored = partition(
         PlainContext(), PartitionParameters(ranks=2, scheme="striped"), input=graph_of("path_33")
     )
-    context = GangContext(2)
+    context = RankGroupContext(2)
     found, _ = traverse(context, ASKED, input=stored)
     assert not found.component.any()
     assert context.calls == []

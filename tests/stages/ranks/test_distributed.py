@@ -28,7 +28,7 @@ from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import STAGE as VERIFY
 from gravel.stages.verify import VerifyParameters, verify
-from tests.stages.test_distribute import GangContext
+from tests.stages.test_distribute import RankGroupContext
 
 # Sparse, so that there are many components beside the largest.
 SOURCE = {"uniform": {"vertices": 600, "edges": 420, "seed": 3}}
@@ -66,8 +66,8 @@ def check(graph: Any, traversal: Traversal, context: PlainContext | None = None)
 def test_components_are_those_of_the_graph(whole: Graph, ranks: int) -> None:
     expected, _ = find(whole)
     stored = partition(PlainContext(), PartitionParameters(ranks=ranks, threshold=3), input=whole)
-    _, told = find(stored, GangContext(ranks))
-    context = GangContext(ranks)
+    _, told = find(stored, RankGroupContext(ranks))
+    context = RankGroupContext(ranks)
     found, measured = find(made(ranks, context), context)
     assert numpy.array_equal(found.component, expected.component)
     assert found.component.dtype == expected.component.dtype
@@ -75,7 +75,7 @@ def test_components_are_those_of_the_graph(whole: Graph, ranks: int) -> None:
     for mine, theirs in zip(measured.searches, told.searches, strict=True):
         for name in ("source", "reached", "arcs", "edges", "levels"):
             assert mine[name] == theirs[name]
-        if ranks > 1:  # a partition of one rank has no gang, and tells nothing
+        if ranks > 1:  # a partition of one rank has no rank group, and tells nothing
             assert mine["exchange"] == theirs["exchange"]
     count = len(numpy.unique(expected.component))
     assert count > 50
@@ -88,7 +88,7 @@ def test_components_are_those_of_the_graph(whole: Graph, ranks: int) -> None:
 
 @pytest.mark.parametrize("ranks", [1, 3])
 def test_ranks_verify_what_they_alone_hold(whole: Graph, ranks: int) -> None:
-    context = GangContext(ranks)
+    context = RankGroupContext(ranks)
     graph = made(ranks, context)
     labels, _ = find(graph, context)
     del context.calls[:]
@@ -210,7 +210,7 @@ def test_memory_stays_within_the_stated_need(ranks: int, threshold: int | str, o
     if output is None:
         assert checking < verified.host_bytes - COMPILED
     else:
-        assert (verified.gang, verified.device_bytes) == (0, 0)
+        assert (verified.workers, verified.device_bytes) == (0, 0)
 
 
 def test_what_is_stated() -> None:
@@ -218,7 +218,7 @@ def test_what_is_stated() -> None:
     eight = Machine(backend="cuda", threads=8, host_memory=1 << 39, device_memory=140 << 30)
     kept = TraverseParameters(algorithm="components", output="checks")
     need = TRAVERSE.estimate(kept, {"input": (graph,)}, eight)
-    assert need.gang == 8
+    assert need.workers == 8
     assert 40 << 30 < need.device_bytes < 139 << 30
     assert need.host_bytes < 8 << 30
     assert need.outputs[0].bytes == 0
@@ -233,5 +233,5 @@ def test_what_is_stated() -> None:
     verified = VERIFY.estimate(
         VerifyParameters(), {"graph": (graph,), "traversal": (labels.outputs[0],)}, eight
     )
-    assert verified.gang == 8
+    assert verified.workers == 8
     assert verified.host_bytes > 8 * (4 << 31)

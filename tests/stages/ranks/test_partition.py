@@ -16,7 +16,7 @@ from gravel.stages.ranks import rank
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE, traverse
-from tests.stages.ranks.test_searches import GangContext, search, split
+from tests.stages.ranks.test_searches import RankGroupContext, search, split
 
 CODECS = [
     "varint",
@@ -39,7 +39,7 @@ def test_ranks_find_what_those_with_columns_do(codec: str) -> None:
         ("path_33", 1, True),
     ):
         wanted, told = search(PlainContext(), split(name, ranks, symmetric))
-        context = GangContext(ranks)
+        context = RankGroupContext(ranks)
         for each in (PlainContext(), context):
             found, measured = search(each, packed(name, ranks, codec, symmetric))
             assert numpy.array_equal(found.distance, wanted.distance)
@@ -61,7 +61,7 @@ def test_rows_are_read_by_their_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> 
         raise AssertionError("the partition was decoded")
 
     monkeypatch.setattr("gravel.stages.rows.decoding.decompress", refuse)
-    found, measured = search(GangContext(2), packed("skewed_random", 2))
+    found, measured = search(RankGroupContext(2), packed("skewed_random", 2))
     assert (numpy.asarray(found.distance) >= 0).any()
     # Loops and duplicates are counted from columns, and components are found in them.
     with pytest.raises(AssertionError, match="was decoded"):
@@ -84,11 +84,11 @@ def test_damage_is_said() -> None:
     assert "compress it again" in str(refused.value.hint)
 
 
-def test_a_gang_is_asked_for_here_too() -> None:
+def test_a_rank_group_is_asked_for_here_too() -> None:
     machine = Machine(backend="cpu", threads=2, host_memory=1 << 32)
     partition = Extent(kind="Partition", vertices=100, arcs=1000, bytes=8000, normal_arcs=100, ranks=4)
     (extent,) = COMPRESS.estimate(CompressParameters(), {"input": (partition,)}, machine).outputs
     assert extent.ranks == 4
-    assert STAGE.estimate(TraverseParameters(), {"input": (extent,)}, machine).gang == 4
+    assert STAGE.estimate(TraverseParameters(), {"input": (extent,)}, machine).workers == 4
     parts = TraverseParameters(algorithm="components")
-    assert STAGE.estimate(parts, {"input": (extent,)}, machine).gang == 0
+    assert STAGE.estimate(parts, {"input": (extent,)}, machine).workers == 0

@@ -22,7 +22,7 @@ from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
 from gravel.stages.verify import VerifyParameters, verify
 from tests.parameters import slow_among
-from tests.stages.ranks.test_searches import GangContext, graph_of, search
+from tests.stages.ranks.test_searches import RankGroupContext, graph_of, search
 from tests.zoo import zoo
 
 BY_NAME = {member.name: member for member in zoo()}
@@ -65,7 +65,7 @@ def test_stored_stripes_are_what_the_kernels_make(ranks: int, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("ranks", slow_among(RANKS, {3, 4, 7}))
-def test_every_small_graph_in_lock_step_and_by_a_gang(ranks: int) -> None:
+def test_every_small_graph_in_lock_step_and_by_a_rank_group(ranks: int) -> None:
     for name in BY_NAME:
         for symmetric in (True, False):
             graph = graph_of(name, symmetric)
@@ -75,7 +75,7 @@ def test_every_small_graph_in_lock_step_and_by_a_gang(ranks: int) -> None:
             single, whole = search(PlainContext(), graph)
             stored = stripes(graph, ranks)
             alone, told = search(PlainContext(), stored)
-            context = GangContext(ranks)
+            context = RankGroupContext(ranks)
             together, measured = search(context, stored)
             for found in (alone, together):
                 assert numpy.array_equal(found.distance, single.distance)
@@ -107,10 +107,10 @@ def test_what_crosses_is_told_rank_by_rank() -> None:
 
 
 @pytest.mark.parametrize("output", ["distance", "predecessor"])
-def test_outputs_of_a_gang(output: str) -> None:
+def test_outputs_of_a_rank_group(output: str) -> None:
     stored = stripes(graph_of("skewed_random"), 2)
     both, _ = search(PlainContext(), stored, max_depth=2)
-    found, _ = search(GangContext(2), stored, output=output, max_depth=2)
+    found, _ = search(RankGroupContext(2), stored, output=output, max_depth=2)
     other = {"distance": "predecessor", "predecessor": "distance"}[output]
     assert getattr(found, other) is None
     assert numpy.array_equal(getattr(found, output), getattr(both, output))
@@ -120,7 +120,7 @@ def test_outputs_of_a_gang(output: str) -> None:
 def test_labels_come_back_several_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searches, "LABEL_BYTES", 1)
     stored = stripes(graph_of("skewed_random"), 2)
-    context = GangContext(2)
+    context = RankGroupContext(2)
     found, _ = search(context, stored)
     # One call to compile, one for each of the sources, one to let go.
     assert len(context.calls) == 7
@@ -152,7 +152,7 @@ def test_duplicates_loops_and_an_order() -> None:
     ordering = Ordering(**{**vars(graph), **renumbered})
     expected, _ = search(PlainContext(), ordering)
     for count in RANKS:
-        found, _ = search(GangContext(count), stripes(ordering, count))
+        found, _ = search(RankGroupContext(count), stripes(ordering, count))
         assert numpy.array_equal(found.distance, expected.distance)
         assert numpy.array_equal(found.predecessor, expected.predecessor)
 
@@ -168,7 +168,7 @@ def test_options_are_tuning_constants() -> None:
     stored = stripes(graph_of("skewed_random"), 4)
     plain, told = search(PlainContext(), stored)
     tuning = {"bitmask": False, "local_duplicates": False}
-    asked, measured = search(GangContext(4), stored, tuning=tuning)
+    asked, measured = search(RankGroupContext(4), stored, tuning=tuning)
     assert numpy.array_equal(asked.predecessor, plain.predecessor)
     for dropped, kept in zip(told.searches, measured.searches, strict=True):
         assert sum(kept["stripes"]["duplicates"]) == sum(kept["stripes"]["masked"]) == 0
@@ -226,7 +226,7 @@ def test_memory_stays_within_the_stated_need(ranks: int) -> None:
     assert 0.9 * extent.bytes < size <= extent.bytes
     asked = TraverseParameters(sources={"random": 2})
     need = TRAVERSE.estimate(asked, {"input": (extent,)}, machine)
-    assert need.gang == (ranks if ranks > 1 else 0)
+    assert need.workers == (ranks if ranks > 1 else 0)
     _, most = peak(lambda: TRAVERSE.run(PlainContext(machine), asked, input=stored))
     assert most < need.host_bytes
     # What Numba takes is not traced, and hides no array that was forgotten.

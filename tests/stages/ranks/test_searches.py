@@ -24,7 +24,7 @@ from tests.zoo import zoo
 BY_NAME = {member.name: member for member in zoo()}
 
 
-class GangContext(PlainContext):
+class RankGroupContext(PlainContext):
     """Ranks as threads of this process, and a count of the calls."""
 
     def __init__(self, reserved: int) -> None:
@@ -56,10 +56,10 @@ def search(context: PlainContext, stored: Any, **asked: Any) -> tuple[Traversal,
 
 @pytest.mark.parametrize("ranks", slow_among([2, 3, 4, 7], [7]))
 @pytest.mark.parametrize("name", ["skewed_random", "hub_and_chain", "grid_13x17"])
-def test_a_gang_finds_what_one_rank_does(name: str, ranks: int) -> None:
+def test_a_rank_group_finds_what_one_rank_does(name: str, ranks: int) -> None:
     single, _ = search(PlainContext(), split(name, 1))
     alone, told = search(PlainContext(), split(name, ranks))
-    context = GangContext(ranks)
+    context = RankGroupContext(ranks)
     together, measured = search(context, split(name, ranks))
     for found in (alone, together):
         assert numpy.array_equal(found.distance, single.distance)
@@ -87,7 +87,7 @@ def test_a_partition_is_read_once_for_all_sources(monkeypatch: pytest.MonkeyPatc
         "rank_from_arrays",
         lambda arrays, rank: reads.append(rank) or read(arrays, rank),
     )
-    context = GangContext(2)
+    context = RankGroupContext(2)
     stored = split("skewed_random", 2)
     reads.clear()
     found, _ = search(context, stored)
@@ -98,8 +98,8 @@ def test_a_partition_is_read_once_for_all_sources(monkeypatch: pytest.MonkeyPatc
     assert numpy.array_equal(found.distance, search(PlainContext(), stored)[0].distance)
 
 
-def test_outputs_of_a_gang() -> None:
-    context = GangContext(2)
+def test_outputs_of_a_rank_group() -> None:
+    context = RankGroupContext(2)
     stored = split("skewed_random", 2)
     bare, _ = search(context, stored, output="distance", max_depth=1)
     assert bare.predecessor is None
@@ -149,15 +149,15 @@ def test_wrong_options_are_said(tuning: dict[str, Any], words: str) -> None:
     assert search_options({"nd_backward": 2}).nd_backward == 2
 
 
-def test_a_gang_is_asked_for_where_it_helps() -> None:
+def test_a_rank_group_is_asked_for_where_it_helps() -> None:
     machine = Machine(backend="cpu", threads=2, host_memory=1 << 30)
     extent = Extent(kind="Partition", vertices=100, arcs=1000, bytes=8000, normal_arcs=100, ranks=4)
     asked = TraverseParameters()
     need = STAGE.estimate(asked, {"input": (extent,)}, machine)
-    assert need.gang == 4
+    assert need.workers == 4
     parts = TraverseParameters(algorithm="components")
-    assert STAGE.estimate(parts, {"input": (extent,)}, machine).gang == 4
+    assert STAGE.estimate(parts, {"input": (extent,)}, machine).workers == 4
     striped = dataclasses.replace(extent, striped=True)
-    assert STAGE.estimate(parts, {"input": (striped,)}, machine).gang == 0
+    assert STAGE.estimate(parts, {"input": (striped,)}, machine).workers == 0
     graph = Extent(kind="Graph", vertices=100, arcs=1000)
-    assert STAGE.estimate(asked, {"input": (graph,)}, machine).gang == 0
+    assert STAGE.estimate(asked, {"input": (graph,)}, machine).workers == 0

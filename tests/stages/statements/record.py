@@ -26,7 +26,7 @@ ROOM = 1.2
 NOISE = 1.02
 """How far a peak may lie above the statement: pages that the allocator keeps for itself."""
 
-MOST_FIXED = {"host": 32 << 20, "device": 64 << 20}
+MAX_FIXED = {"host": 32 << 20, "device": 64 << 20}
 """How much farther, for what 16 threads digest, a disk that is tried, and what imports differ by; on a device
 for buffers."""
 
@@ -102,7 +102,7 @@ def load() -> dict[str, Any]:
 
 def faults(name: str, side: str, sizes: Sizes, compiling: int = 0) -> list[str]:
     """Say which statements of a case are too small or too large; peaks are without `compiling`."""
-    fixed, _ = LARGE_FIXED.get((name, side), (MOST_FIXED[side], ""))
+    fixed, _ = LARGE_FIXED.get((name, side), (MAX_FIXED[side], ""))
     found = []
     for scale, (need, peak) in sizes.items():
         taken = peak + compiling
@@ -139,7 +139,7 @@ def statement(name: str, scale: str, backend: str, inputs: Mapping[str, Any], fo
     need = stated(name, int(scale), backend, sizes, folder)
     outputs = [each.bytes for each in need.outputs]
     host = host_bytes(need, CASES[name])
-    return [host, need.device_bytes, need.gang, need.each_host_bytes, *outputs]
+    return [host, need.device_bytes, need.workers, need.each_host_bytes, *outputs]
 
 
 def all_stated(recorded: Mapping[str, Any], folder: Path, files: Collection[int] = SCALES) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from gravel.stages.traversal import workers
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.worker_count import plan_spreading
 from gravel.stages.traverse import STAGE, traverse
-from tests.stages.ranks.test_searches import GangContext, graph_of, split
+from tests.stages.ranks.test_searches import RankGroupContext, graph_of, split
 
 TIMES = {"milliseconds", "map_back_milliseconds", "worker"}
 
@@ -42,7 +42,7 @@ def test_workers_find_what_one_does(stored: Graph, output: str, monkeypatch: pyt
     # Labels of few searches fit, so that workers are called several times.
     monkeypatch.setattr(workers, "LABEL_BYTES", 3 * 12 * stored.vertex_count)
     wanted, alone = traverse(PlainContext(), asked(output=output), input=stored)
-    context = GangContext(3)
+    context = RankGroupContext(3)
     found, measured = traverse(context, asked(output=output, sources_over="workers"), input=stored)
     for name in ("sources", "distance", "predecessor"):
         mine, theirs = getattr(found, name), getattr(wanted, name)
@@ -62,7 +62,7 @@ def test_workers_find_what_one_does(stored: Graph, output: str, monkeypatch: pyt
 def test_the_rate_of_all_is_told_apart() -> None:
     graph = graph_of("skewed_random")
     _, alone = traverse(PlainContext(), asked(), input=graph)
-    _, spread_out = traverse(GangContext(2), asked(sources_over="workers"), input=graph)
+    _, spread_out = traverse(RankGroupContext(2), asked(sources_over="workers"), input=graph)
     assert worker_sections([("one", alone)]) == []
     (table,) = worker_sections([("one", alone), ("two", spread_out)])
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
@@ -79,13 +79,13 @@ def test_the_rate_of_all_is_told_apart() -> None:
 def test_more_workers_than_sources_and_no_others() -> None:
     graph = graph_of("path_33")
     two = TraverseParameters(sources={"vertices": [5, 9]}, sources_over="workers", max_depth=3)
-    found, measured = traverse(GangContext(4), two, input=graph)
+    found, measured = traverse(RankGroupContext(4), two, input=graph)
     assert [one["worker"] for one in measured.searches] == [0, 1]
     assert found.distance.max() == 3
     assert any("were not followed" in note for note in measured.notes)
-    _, measured = traverse(GangContext(0), two, input=graph)
+    _, measured = traverse(RankGroupContext(0), two, input=graph)
     assert any("no other workers to deal sources to" in note for note in measured.notes)
-    context = GangContext(4)
+    context = RankGroupContext(4)
     _, measured = traverse(context, asked(), input=graph)
     assert context.calls == []
     assert any("share their processors" in message for message in context.messages)
@@ -99,13 +99,13 @@ def test_what_does_not_go_together_is_said() -> None:
     with pytest.raises(ValueError, match="multi_source is for one worker"):
         asked(sources_over="workers", strategy="multi_source")
     with pytest.raises(StageError, match="and this one is partitioned"):
-        traverse(GangContext(2), asked(sources_over="workers"), input=split("path_33", 2))
+        traverse(RankGroupContext(2), asked(sources_over="workers"), input=split("path_33", 2))
     wrong = TraverseParameters(sources={"vertices": [1, 40]}, sources_over="workers")
     with pytest.raises(StageError, match="no such source: 40"):
-        traverse(GangContext(2), wrong, input=graph_of("path_33"))
+        traverse(RankGroupContext(2), wrong, input=graph_of("path_33"))
     with pytest.raises(StageError, match="has no constant 'alhpa'"):
         traverse(
-            GangContext(2), asked(sources_over="workers", tuning={"alhpa": 1}), input=graph_of("path_33")
+            RankGroupContext(2), asked(sources_over="workers", tuning={"alhpa": 1}), input=graph_of("path_33")
         )
 
 
@@ -132,11 +132,11 @@ def test_the_need_is_that_of_all_workers() -> None:
     machine = Machine(backend="cpu", threads=2, host_memory=1 << 34)
     extent = Extent(kind="Graph", vertices=1000, arcs=100_000, bytes=408_000)
     one = STAGE.estimate(asked(), {"input": (extent,)}, machine)
-    assert (one.gang, one.gang_least, one.each_host_bytes) == (0, 0, 0)
+    assert (one.workers, one.least_workers, one.each_host_bytes) == (0, 0, 0)
     several = STAGE.estimate(asked(sources_over="workers"), {"input": (extent,)}, machine)
-    assert (several.gang, several.gang_least) == (7, 2)
+    assert (several.workers, several.least_workers) == (7, 2)
     assert several.host_bytes >= several.each_host_bytes >= one.host_bytes
     assert several.outputs == one.outputs
     many = TraverseParameters(sources={"random": 100_000, "seed": 1}, output="distance")
     large = dataclasses.replace(extent, arcs=1 << 28, bytes=1 << 30, directed=True)
-    assert STAGE.estimate(many, {"input": (large,)}, GPU).gang == 16
+    assert STAGE.estimate(many, {"input": (large,)}, GPU).workers == 16

@@ -64,7 +64,7 @@ stages:
 """
 
 
-@pytest.mark.slow  # the gang is that of delegates, which tests/pipeline/workers/test_rendezvous.py has
+@pytest.mark.slow  # the rank group is that of delegates, which tests/pipeline/workers/test_rendezvous.py has
 def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
     file, root = tmp_path / "stripes.yaml", tmp_path / "cache"
     file.write_text(CLUSTER)

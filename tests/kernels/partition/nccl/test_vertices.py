@@ -11,7 +11,7 @@ from gravel.kernels.partition.nccl.vertices import cut, rounds
 
 @pytest.mark.parametrize("most_bytes", [0, 8, 64])
 def test_both_ends_of_a_message_are_in_one_round(monkeypatch: pytest.MonkeyPatch, most_bytes: int) -> None:
-    monkeypatch.setattr(vertices, "MOST_AT_ONCE", 4)
+    monkeypatch.setattr(vertices, "MAX_AT_ONCE", 4)
     sizes = {(0, 1): 40, (0, 2): 3, (1, 0): 7, (1, 2): 0, (2, 1): 100}
     lists = {pair: numpy.arange(size) for pair, size in sizes.items() if size}
     sends = [

@@ -1,4 +1,4 @@
-"""What the ranks of a gang see of each other beside the wire."""
+"""What the ranks of a rank group see of each other beside the wire."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Gathering(Protocol):
         ...
 
 
-class Gang(Gathering, Wire, Protocol):
-    """One rank's view of its gang."""
+class RankGroup(Gathering, Wire, Protocol):
+    """One rank's view of its rank group."""
 
     def barrier(self) -> None:
         """Wait until every rank is here."""
