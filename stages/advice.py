@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import ByteSize, Field
-from pydantic_core import PydanticKnownError, core_schema
 
 from gravel.kernels.layouts.registry import layouts
-from gravel.stages.stage import Parameters
+from gravel.stages.stage import OneOf, Parameters
 
 if TYPE_CHECKING:
     from gravel.kernels.advice.decide import Advice
     from gravel.kernels.advice.model import Workload
 
 
-@dataclass(frozen=True)
-class LayoutName:
-    """Annotation of a text that names a layout, or `auto`."""
-
-    def choices(self) -> tuple[str, ...]:
-        """Return what may be named."""
-        return (*layouts(), "auto")
-
-    def _checked(self, given: Any) -> str:
-        choices = self.choices()
-        if not isinstance(given, str) or given not in choices:
-            quoted = [repr(choice) for choice in choices]
-            expected = f"{', '.join(quoted[:-1])} or {quoted[-1]}"
-            raise PydanticKnownError("literal_error", {"expected": expected})
-        return given
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Check a value against the layouts of that moment."""
-        return core_schema.no_info_plain_validator_function(self._checked)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """List the layouts as a literal would."""
-        return {"enum": list(self.choices()), "type": "string"}
+LayoutName = Annotated[str, OneOf(lambda: (*layouts(), "auto"))]
+"""A layout, or `auto`."""
 
 
 class AdviceParameters(Parameters):
@@ -70,7 +47,7 @@ class AdviceParameters(Parameters):
 class OrderAdviceParameters(AdviceParameters):
     """Parameters of the same for an order, which is chosen together with the layout that follows."""
 
-    layout: Annotated[str, LayoutName()] = "auto"
+    layout: LayoutName = "auto"
     """How the rows will be written; `auto` is whichever is best."""
 
     def layouts(self) -> tuple[str, ...]:

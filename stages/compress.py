@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -39,7 +39,7 @@ class CompressParameters(Parameters):
 
     paper: str | None = None
     """Use the settings of a paper of docs/strategies.md. Other parameters must not contradict them."""
-    codec: Annotated[str, LayoutName()] = "varint"
+    codec: LayoutName = "varint"
     """`varint` packs gaps between sorted neighbours into 7-bit groups. `blocks`, for GPUs, packs 256
     neighbours at a time as short gaps or as high and low parts. The size of `elias_fano` does not depend on
     the order of vertices. `csr` keeps the columns. `auto` chooses from samples and reports why."""

@@ -58,23 +58,6 @@ def other_format(data: bytes) -> OtherFormat | None:
     return next((each for each in OTHER_FORMATS if each.pattern.match(start)), None)
 
 
-ORDER = (
-    "matrix_market",
-    "parquet",
-    "arrow",
-    "numpy",
-    "dimacs",
-    "pace",
-    "lightgraphs",
-    "edge_list",
-    "webgraph",
-    "metis",
-)
-"""Where several formats fit the content and the name says nothing: the plainer its mark, the earlier."""
-
-BINARY = ("arrow", "parquet", "numpy")
-
-
 @dataclass(frozen=True)
 class Choice:
     """The reader, and in a phrase what spoke for it."""
@@ -106,21 +89,21 @@ def choose_reader(
     _refuse_lone_returns(head, location)
     if forced != "auto":
         reader = all_readers()[forced]
-        if forced not in BINARY:
+        if not reader.binary:
             _refuse_binary(head, location)
         return Choice(reader, "as asked for")
     other = other_format(head.data)
     if other is not None:
         raise StageError(f"the file is {other.phrase}", hint=other.hint, file=location, line=1)
     named = named_readers(name)
-    fitting = [reader for reader in map(all_readers().get, ORDER) if reader is not None and reader.fits(head)]
-    if as_list and not named and not any(reader.name in BINARY for reader in fitting):
+    fitting = [reader for reader in all_readers().values() if reader.fits(head)]
+    if as_list and not named and not any(reader.binary for reader in fitting):
         return Choice(all_readers()["edge_list"], "its columns are asked for")
     both = [reader for reader in fitting if reader in named]
     suffix = suffix_of(name)
     if both:
         return Choice(both[0], f"its name ({suffix}) and its content fit")
-    if not any(reader.name in BINARY for reader in (*named, *fitting)):
+    if not any(reader.binary for reader in (*named, *fitting)):
         _refuse_binary(head, location)
     if named and not fitting:
         # The reader of that format says best what is wrong with the file.

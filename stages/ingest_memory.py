@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gravel.stages.generators import GeneratorSource
     from gravel.stages.ingest_parameters import IngestParameters
     from gravel.stages.parsing.head import Head
+    from gravel.stages.readers import Reader
 
 BASE = 112 << 20
 """Bytes beside the budget: kernels, their compiler, pyarrow, and what is written; measured 50-100 MiB."""
@@ -242,7 +243,7 @@ def _of_all(found: FileSize, largest: str, files: tuple[str, ...]) -> FileSize:
 
 
 def _file_size(parameters: IngestParameters, location: str, machine: Machine) -> FileSize:
-    from gravel.stages.detection import BINARY, choose_reader
+    from gravel.stages.detection import choose_reader
     from gravel.stages.ingest_device import device_need
     from gravel.stages.parsing.head import HEAD_BYTES, Head
     from gravel.stages.streams import file_size, open_stream
@@ -263,7 +264,7 @@ def _file_size(parameters: IngestParameters, location: str, machine: Machine) ->
         return FileSize()
     text_bytes = len(data) if head.whole else stored * EXPANSION.get(compression or "", 1)
     edges = counts.edges if counts and counts.edges is not None else _edges_by_size(head, text_bytes)
-    if reader.name not in BINARY and (head.whole or compression is None):
+    if not reader.binary and (head.whole or compression is None):
         # Two bytes an arc at least: a header that states more is wrong, and reading it says so best.
         edges = min(edges, text_bytes // 2)
     vertices = counts.vertices if counts and counts.vertices is not None else edges + 1
@@ -281,7 +282,7 @@ def _file_size(parameters: IngestParameters, location: str, machine: Machine) ->
         edges,
         text_bytes,
         on_device,
-        largest=counts.largest if counts and counts.largest is not None else _largest(reader.name, head),
+        largest=counts.largest if counts and counts.largest is not None else _largest(reader, head),
         states_vertices=counts is not None and counts.vertices is not None,
         weighted=parameters.weights and _is_weighted(reader.name, head),
         reader=reader.name,
@@ -294,11 +295,9 @@ def _fields(head: Head) -> list[list[bytes]]:
     return [line.replace(b",", b" ").split() for line in head.content(b"#%c")]
 
 
-def _largest(reader: str, head: Head) -> int | None:
+def _largest(reader: Reader, head: Head) -> int | None:
     """Return the largest whole number in the head of a text."""
-    from gravel.stages.detection import BINARY
-
-    if reader in BINARY:
+    if reader.binary:
         return None
     return max((int(field) for line in _fields(head) for field in line if field.isdigit()), default=0)
 

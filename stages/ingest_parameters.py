@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ByteSize, Field, WithJsonSchema, model_val
 from gravel.stages.edge_columns import NOT_ASKED, Columns
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.readers import FORMATS
-from gravel.stages.stage import FileName, Parameters
+from gravel.stages.stage import FileName, OneOf, Parameters
 
 if TYPE_CHECKING:
     from gravel.stages.parsing.columns import Asked
@@ -95,9 +95,7 @@ class IngestParameters(Parameters):
     """Files that are one graph: a list, a pattern or a folder. Their order changes nothing."""
     skip_broken: bool = False
     """Whether to leave out those of `files` that cannot be read, or are not of the kind that most are of."""
-    format: Annotated[
-        str, BeforeValidator(_format_name), WithJsonSchema({"type": "string", "enum": ["auto", *FORMATS]})
-    ] = "auto"
+    format: Annotated[str, OneOf(lambda: ("auto", *FORMATS)), BeforeValidator(_format_name)] = "auto"
     """The file's format, or `auto` to find it from name and content."""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
     """The sha256 of the file as stored; another one is refused."""

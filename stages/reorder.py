@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import ByteSize, Field, ValidationInfo, field_validator
 
@@ -26,7 +26,7 @@ from gravel.stages.ordering.placing import (
 )
 from gravel.stages.ordering.rows import ARCS_AT_ONCE, ROWS_AT_ONCE
 from gravel.stages.sizes import publishing_bytes
-from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
+from gravel.stages.stage import Extent, Machine, Need, OneOf, Parameters, Slot, Stage
 from gravel.stages.trials import trial_bytes, try_choices
 from gravel.stages.weights import reordered, reordered_weights
 
@@ -60,25 +60,11 @@ SAMPLE_BYTES = 48 << 20
 class ReorderParameters(Parameters):
     """Parameters that say which order."""
 
-    method: Literal[
-        "original",
-        "random",
-        "degree",
-        "hub_sort",
-        "hub_cluster",
-        "degree_groups",
-        "rcm",
-        "rcm_by_degree",
-        "community",
-        "community_rcm",
-        "auto",
-    ] = "original"
-    """`original` keeps the order and `random` shuffles it. `degree` sorts by descending degree. `hub_sort`
-    sorts only vertices above the mean degree, and `hub_cluster` moves these to the front unsorted.
-    `degree_groups` makes eight groups of descending degree. `rcm` is reverse Cuthill-McKee, which gives
-    neighbours close numbers; `rcm_by_degree` sorts its levels by degree alone. `community` keeps communities
-    together at every scale, which makes gaps small. `community_rcm` orders each small community by `rcm`.
-    `auto` chooses from samples and reports why."""
+    method: Annotated[str, OneOf(lambda: (*METHODS, "auto"))] = Field(
+        default="original",
+        description=" ".join(f"`{each.name}` {each.about}." for each in METHODS.values())
+        + " `auto` chooses from samples and reports why.",
+    )
 
     advice: OrderAdviceParameters | None = Field(default=None, validate_default=True)
     """The purpose that `auto` chooses for; other orders ignore it."""

@@ -24,6 +24,7 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
+from pydantic_core import PydanticKnownError, core_schema
 
 from gravel.stages.sizes import Extent as Extent
 from gravel.stages.sizes import Machine as Machine
@@ -108,6 +109,27 @@ def _as_named(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
 
 FileName = Annotated[str, WrapValidator(_as_named), PlainSerializer(visible, when_used="json-unless-none")]
 """The path or URL of a file. A name that is not UTF-8 has surrogates for its bytes, in JSON escapes."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Annotation of a text that is one of the names of a table, as a literal lists them."""
+
+    choices: Callable[[], tuple[str, ...]]
+
+    def _checked(self, given: Any) -> str:
+        if not isinstance(given, str) or given not in self.choices():
+            *quoted, last = map(repr, self.choices())
+            raise PydanticKnownError("literal_error", {"expected": f"{', '.join(quoted)} or {last}"})
+        return given
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        """Check a value against the names of that moment."""
+        return core_schema.no_info_plain_validator_function(self._checked)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """List the names as a literal would."""
+        return {"enum": list(self.choices()), "type": "string"}
 
 
 @dataclass(frozen=True)

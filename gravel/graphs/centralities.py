@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -48,8 +47,8 @@ def closeness(
         return _estimated(rows, ids, vertices, k, seed, wf_improved, weighted, direction, progress)
     rows = rows.in_direction(direction)
     if not weighted:
-        of: Callable[[Any], Any] = lambda found: of_sums(found, len(rows), wf_improved=wf_improved)  # noqa: E731
-        return by_sources(rows, ids, "closeness", vertices, progress, of)
+        values = partial(of_sums, wf_improved=wf_improved)
+        return by_sources(rows, ids, "closeness", vertices, progress, values=values)
     chosen = chosen_vertices(ids, vertices)
     started = time.perf_counter()
     there, permutation, memory = weighted_rows(rows, "closeness", direction)

@@ -105,7 +105,7 @@ class MeasuredGraph:
 
         rows = self._rows.in_direction(direction)
         with measured("harmonic", progress) as report:
-            return by_sources(rows, self._ids, "harmonic", vertices, report, lambda found: found.reciprocal)
+            return by_sources(rows, self._ids, "harmonic", vertices, report)
 
     @one_at_a_time
     def neighbourhood(

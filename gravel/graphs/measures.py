@@ -12,6 +12,7 @@ from gravel.conversion.ids import several
 from gravel.errors import NotEnoughMemory, checked_number
 from gravel.graphs.measured_rows import kept_searches, searched_rows
 from gravel.kernels.arrays import on_host
+from gravel.kernels.distances.measures import DISTANCE_MEASURES
 from gravel.memory import refuse_need
 from gravel.results.measures import Measure
 from gravel.stages.turning import Direction
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from gravel.conversion.ids import Ids
     from gravel.graphs.rows import PlacedRows
-    from gravel.kernels.distances.aggregates import Aggregates
+    from gravel.kernels.distances.measures import Values
     from gravel.progress import Progress
 
 
@@ -31,33 +32,37 @@ def by_sources(
     name: str,
     vertices: Any,
     progress: Progress | None,
-    of: Callable[[Aggregates], Any],
-    **options: Any,
+    *,
+    values: Values | None = None,
+    hops: int | None = None,
 ) -> Measure:
-    """Search from each vertex and compute its measure by `of` from sums over the distances."""
+    """Search from each vertex and compute a measure of the table, or its `values`, from sums over distances.
+
+    `hops` is for a measure whose searches go as far as asked.
+    """
     from gravel.kernels.distances.many import aggregate_rows
 
     chosen = chosen_vertices(ids, vertices)
     started = time.perf_counter()
     there = searched_rows(rows, name)
     starts = chosen if there.permutation is None else there.permutation[chosen]
-    options |= {"symmetric": not rows.directed, "memory": there.memory, "split": there.split}
+    measure = DISTANCE_MEASURES[name]
+    options: dict[str, Any] = {"memory": there.memory, "split": there.split, "symmetric": not rows.directed}
+    options["max_depth"] = hops if measure.hops == "asked" else measure.hops
     found = fitting(lambda: aggregate_rows(there.rows, starts, progress=progress, **options))
-    return Measure(name, ids, chosen, of(found), since(started))
+    return Measure(name, ids, chosen, (values or measure.values)(found, len(rows)), since(started))
 
 
 def neighbourhood(rows: PlacedRows, ids: Ids, hops: int, vertices: Any, progress: Progress | None) -> Measure:
     """Count the vertices within `hops` of each; see `Graph.neighbourhood`."""
     hops = checked_number("hops", hops, whole=True)
-    return by_sources(
-        rows, ids, "neighbourhood", vertices, progress, lambda found: found.reached, max_depth=hops
-    )
+    return by_sources(rows, ids, "neighbourhood", vertices, progress, hops=hops)
 
 
 def eccentricity(rows: PlacedRows, ids: Ids, vertices: Any, progress: Progress | None) -> Measure:
     """Compute eccentricities; see `Graph.eccentricity`."""
     if vertices is not None or rows.directed:
-        return by_sources(rows, ids, "eccentricity", vertices, progress, lambda found: found.eccentricity)
+        return by_sources(rows, ids, "eccentricity", vertices, progress)
     started = time.perf_counter()
     values = _bounded(rows, "eccentricity", "all", progress)
     return Measure("eccentricity", ids, numpy.arange(len(rows)), values, since(started))

@@ -144,7 +144,7 @@ def reordered(rows: PlacedRows, method: str, seed: int) -> PlacedRows:
 
 def compressed(rows: PlacedRows, layout: str) -> PlacedRows:
     """Encode the rows in a layout."""
-    from gravel.stages.advice import LayoutName
+    from gravel.kernels.layouts.registry import layouts
     from gravel.stages.compress import STAGE, CompressParameters
 
     if isinstance(rows.stored, CompressedGraph):
@@ -152,9 +152,7 @@ def compressed(rows: PlacedRows, layout: str) -> PlacedRows:
     try:
         parameters = CompressParameters(codec=layout)
     except ValidationError:
-        raise ValueError(
-            f"unknown layout {layout!r}; there are {', '.join(LayoutName().choices())}"
-        ) from None
+        raise ValueError(f"unknown layout {layout!r}; there are {', '.join([*layouts(), 'auto'])}") from None
     return _changed(rows, STAGE, parameters, rows.stored, f"layout {layout}")
 
 

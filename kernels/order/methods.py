@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Method:
-    """One order."""
+    """One order; `name` and `about` are a sentence of the stage's page."""
 
     name: str
     about: str
@@ -25,7 +25,7 @@ class Method:
 
 
 _ALL = (
-    Method("original", "keeps the numbering", "gravel", "gravel.kernels.order.light:original"),
+    Method("original", "keeps the order", "gravel", "gravel.kernels.order.light:original"),
     Method(
         "random",
         "shuffles the vertices by a seed",
@@ -35,14 +35,14 @@ _ALL = (
     ),
     Method(
         "degree",
-        "high degrees first, equal ones by vertex",
+        "sorts by descending degree, equal ones by vertex",
         "gravel",
         "gravel.kernels.order.light:degree",
         "gravel.kernels.order.light_cuda:degree",
     ),
     Method(
         "hub_sort",
-        "vertices above the mean degree first and by descending degree, the others as they were",
+        "sorts only vertices above the mean degree, and leaves the others behind them as they were",
         "Zhang, Kiriansky, Mendis, Amarasinghe, Zaharia (Making Caches Work for Graph Analytics, "
         "IEEE Big Data 2017)",
         "gravel.kernels.order.light:hub_sort",
@@ -50,21 +50,21 @@ _ALL = (
     ),
     Method(
         "hub_cluster",
-        "vertices above the mean degree first, all as they were among themselves",
+        "moves vertices above the mean degree to the front unsorted",
         "Balaji, Lucia (When is Graph Reordering an Optimization?, IISWC 2018)",
         "gravel.kernels.order.light:hub_cluster",
         "gravel.kernels.order.light_cuda:hub_cluster",
     ),
     Method(
         "degree_groups",
-        "eight groups of falling degree, each as it was",
+        "makes eight groups of descending degree, each as it was",
         "Faldu, Diamond, Grot (A Closer Look at Lightweight Graph Reordering, IISWC 2019)",
         "gravel.kernels.order.light:degree_groups",
         "gravel.kernels.order.light_cuda:degree_groups",
     ),
     Method(
         "rcm",
-        "reverse Cuthill-McKee: neighbours get near numbers",
+        "is reverse Cuthill-McKee, which gives neighbours close numbers",
         "Cuthill, McKee (Reducing the Bandwidth of Sparse Symmetric Matrices, ACM 1969)",
         "gravel.kernels.order.rcm:rcm",
         "gravel.kernels.order.rcm_cuda:rcm",
@@ -73,7 +73,7 @@ _ALL = (
     ),
     Method(
         "rcm_by_degree",
-        "levels from a far vertex, each by degree, reversed",
+        "is `rcm` with levels sorted by degree alone",
         "Moschou (Adaptive BFS & Afforest), section 5.1",
         "gravel.kernels.order.rcm_by_degree:rcm_by_degree",
         "gravel.kernels.order.rcm_cuda:rcm_by_degree",
@@ -82,7 +82,7 @@ _ALL = (
     ),
     Method(
         "community",
-        "communities together at every scale, then small gaps by recursive bisection",
+        "keeps communities together at every scale, and makes gaps small by recursive bisection",
         "Arai, Shiokawa, Yamamuro, Onizuka, Iwamura (Rabbit Order, IPDPS 2016); Dhulipala, Kabiljo, Karrer, "
         "Ottaviano, Pupyrev, Shalita (Compressing Graphs and Indexes with Recursive Graph "
         "Bisection, KDD 2016)",
@@ -93,7 +93,7 @@ _ALL = (
     ),
     Method(
         "community_rcm",
-        "communities together, each in reverse Cuthill-McKee order",
+        "keeps communities together, and orders each small one by `rcm`",
         "Moschou (Adaptive BFS & Afforest), left open there; Arai et al. (Rabbit Order, IPDPS 2016)",
         "gravel.kernels.order.community:community_rcm",
         "gravel.kernels.order.community_cuda:community_rcm",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, ByteSize, Discriminator, Field, Tag, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from gravel.stages.stage import FileInput, Parameters
+from gravel.kernels.distances.measures import DISTANCE_MEASURES
+from gravel.stages.stage import FileInput, OneOf, Parameters
 from gravel.stages.traversal.parameters import FileIds, ListedSources, RandomSources, VertexSources
 from gravel.stages.turning import Direction
 
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
 
 OF_PAGERANK = ("damping", "personalization", "tolerance", "max_iterations")
 """Parameters of that measure alone."""
+
+OTHERS = {
+    "betweenness": "is the share of shortest paths between two others that go through the vertex",
+    "edge_betweenness": "is the share of shortest paths that go through each edge",
+    "pagerank": "is how often a random surfer is at the vertex",
+}
+"""Measures that are not found from distances alone."""
+
+ABOUT = {name: each.about for name, each in DISTANCE_MEASURES.items()} | OTHERS
 
 BY_WEIGHTS = ("closeness", "betweenness", "edge_betweenness", "pagerank")
 """Measures that weights may be part of."""
@@ -59,23 +69,9 @@ Jumps = Annotated[_ALL | _RESOLVED | _LISTED | _IDS, Discriminator(_form), Befor
 class CentralityParameters(Parameters):
     """Parameters: the measure, and the vertices that it is computed for."""
 
-    measure: Literal[
-        "closeness",
-        "harmonic",
-        "eccentricity",
-        "neighbourhood",
-        "average_path_length",
-        "betweenness",
-        "edge_betweenness",
-        "pagerank",
-    ]
-    """`closeness` is the reciprocal of the mean distance, times the share of vertices that are reached.
-    `harmonic` is the sum of reciprocal distances. `eccentricity` is the largest distance to a
-    vertex that is reached. `neighbourhood` counts the vertices within `hops`, the vertex itself included.
-    `average_path_length` is the mean distance to the vertices that are reached, and of drawn vertices an
-    estimate for the graph. `betweenness` is the share of shortest paths between two others that go through
-    the vertex, and `edge_betweenness` that of shortest paths through each edge. `pagerank` is how often a
-    random surfer is at the vertex."""
+    measure: Annotated[str, OneOf(lambda: (*DISTANCE_MEASURES, *OTHERS))] = Field(
+        description=" ".join(f"`{name}` {about}." for name, about in ABOUT.items())
+    )
     vertices: Vertices = "all"
     """`all`, `{random: k, seed: s}`, a list of ids as the input file writes them, each once, or
     `{file: LIST}`, which has one such id a line."""
@@ -116,6 +112,12 @@ class CentralityParameters(Parameters):
     `auto` takes several GPUs where that is predicted to save time. Results are the same with any number."""
 
     @property
+    def depth(self) -> int | None:
+        """How far searches go; None for as far as arcs lead."""
+        known = DISTANCE_MEASURES.get(self.measure)
+        return self.hops if known is None or known.hops == "asked" else known.hops
+
+    @property
     def of_paths(self) -> bool:
         """Whether shortest paths are counted, from `sources`."""
         return self.measure in ("betweenness", "edge_betweenness")
@@ -142,7 +144,8 @@ class CentralityParameters(Parameters):
 
     @model_validator(mode="after")
     def _fit_together(self) -> CentralityParameters:
-        if (self.hops is None) == (self.measure == "neighbourhood"):
+        known = DISTANCE_MEASURES.get(self.measure)
+        if (self.hops is None) == (known is not None and known.hops == "asked"):
             fault = "needs hops" if self.hops is None else "takes no hops; only a neighbourhood does"
             raise ValueError(f"{self.measure} {fault}")
         if (self.of_paths or self.estimated) and self.vertices != "all":

@@ -176,4 +176,4 @@ def searcher_of(
         return Shares(graph, parameters, sources, memory)
     if parameters.estimated:
         return DistancesToSample(graph, sources, memory)
-    return Distances(graph, parameters.hops, sources, memory)
+    return Distances(graph, parameters.depth, sources, memory)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.kernels.distances.measures import DISTANCE_MEASURES
 from gravel.stages.context import differs
 from gravel.stages.measuring.batches import Arrays, Batch, Batches, one_by_one
 from gravel.stages.measuring.searcher import (
@@ -61,10 +62,7 @@ def of_vertices(
     over: Over | None,
 ) -> Found:
     """Find the measure of each start, from a search of its own."""
-    import numpy
-
     from gravel.kernels.distances.aggregates import Aggregates
-    from gravel.kernels.distances.closeness import closeness
     from gravel.kernels.distances.in_step import in_step_of_rows
 
     found = Aggregates.empty(len(starts), dtype=dtype_of(graph))
@@ -90,14 +88,7 @@ def of_vertices(
             )
         if order is not None:
             found = found.back(order)
-    value: NDArray[Any]
-    if parameters.measure == "closeness":
-        value = closeness(found, graph.vertex_count)
-    elif parameters.measure == "average_path_length":
-        value = found.total / numpy.maximum(1, found.reached - 1)
-    else:
-        name = {"harmonic": "reciprocal", "neighbourhood": "reached"}
-        value = getattr(found, name.get(parameters.measure, parameters.measure))
+    value = DISTANCE_MEASURES[parameters.measure].values(found, graph.vertex_count)
     estimate = None
     if parameters.measure == "average_path_length":
         estimate = _estimate(found, parameters.confidence, graph)

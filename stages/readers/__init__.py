@@ -185,17 +185,20 @@ class Reader:
     """The reader of one format.
 
     `fits` judges the first bytes of a file; `read` raises StageError for everything that is wrong with it;
-    `counts` looks at the head, or the file, without reading it whole.
+    `counts` looks at the head, or the file, without reading it whole. Where several formats fit the content
+    and the name says nothing, the lowest `rank` is taken: the plainer its mark, the lower.
     """
 
     name: str
     title: str
+    rank: int
     suffixes: tuple[str, ...]
     fits: Callable[[Head], bool]
     read: Callable[[Reading], tuple[Header, Iterator[Chunk]]]
     counts: Callable[[Head, str], Counts | None]
     aliases: tuple[str, ...] = ()
     on_device: bool = False  # has lines that a GPU can parse
+    binary: bool = False  # is no text
     takes: tuple[str, ...] = ()  # of the parameters that not every format can use
 
 
@@ -207,5 +210,6 @@ FORMATS = tuple(
 
 @cache
 def all_readers() -> dict[str, Reader]:
-    """Return every reader by name."""
-    return {name: importlib.import_module(f"gravel.stages.readers.{name}").READER for name in FORMATS}
+    """Return every reader by name, in the order of their ranks."""
+    readers = (importlib.import_module(f"gravel.stages.readers.{name}").READER for name in FORMATS)
+    return {reader.name: reader for reader in sorted(readers, key=lambda reader: reader.rank)}

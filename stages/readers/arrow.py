@@ -90,10 +90,12 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="arrow",
     title="Arrow IPC",
+    rank=30,
     suffixes=(".feather", ".arrow", ".ipc"),
     fits=_fits,
     read=_read,
     counts=_counts,
+    binary=True,
     aliases=("feather", "ipc"),
     takes=("columns", "filter", "ids"),
 )

@@ -88,6 +88,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
 READER = Reader(
     name="dimacs",
     title="DIMACS .gr",
+    rank=50,
     suffixes=(".gr",),
     fits=_fits,
     read=_read,

@@ -202,6 +202,7 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="edge_list",
     title="edge list",
+    rank=80,
     suffixes=(".csv", ".tsv", ".el", ".wel", ".edges", ".edgelist", ".edge", ".e", ".snap", ".ncol"),
     aliases=("csv", "tsv", "snap", "text", "el", "edges"),
     fits=_fits,

@@ -52,6 +52,7 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="lightgraphs",
     title="LightGraphs text",
+    rank=70,
     suffixes=(".jlg", ".lg"),
     fits=_fits,
     read=_read,

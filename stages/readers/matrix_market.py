@@ -125,6 +125,7 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="matrix_market",
     title="MatrixMarket",
+    rank=10,
     suffixes=(".mtx", ".mm"),
     aliases=("mtx", "mm", "matrixmarket"),
     fits=_fits,

@@ -217,6 +217,7 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="metis",
     title="METIS .graph",
+    rank=100,
     suffixes=(".graph", ".metis"),
     fits=_fits,
     read=_read,

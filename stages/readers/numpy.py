@@ -317,10 +317,12 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="numpy",
     title="NumPy",
+    rank=40,
     suffixes=(".npy", ".npz"),
     aliases=("npy", "npz"),
     fits=_fits,
     read=_read,
     counts=_counts,
+    binary=True,
     takes=("ids",),
 )

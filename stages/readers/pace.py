@@ -33,6 +33,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
 READER = Reader(
     name="pace",
     title="PACE .gr",
+    rank=60,
     suffixes=(".gr",),
     fits=_fits,
     read=_read,

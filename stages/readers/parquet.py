@@ -111,9 +111,11 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="parquet",
     title="Parquet",
+    rank=20,
     suffixes=(".parquet", ".pq"),
     fits=_fits,
     read=_read,
     counts=_counts,
+    binary=True,
     takes=("columns", "filter", "ids"),
 )

@@ -54,6 +54,7 @@ def _counts(head: Head, location: str) -> Counts | None:
 READER = Reader(
     name="webgraph",
     title="WebGraph ASCII",
+    rank=90,
     suffixes=(".graph-txt", ".asciigraph"),
     aliases=("graph_txt", "ascii"),
     fits=_fits,

@@ -21,6 +21,13 @@ def test_every_file_that_is_named_exists():
         assert (ROOT / name).is_file() or (ROOT / "pipeline" / name).is_file(), name
 
 
+def test_everything_that_the_table_of_changes_names_exists():
+    _, table = PAGE.split("## Small changes")
+    named = set(re.findall(r"`((?:[\w.]+/)+(?:[\w.]+)?)`", table))
+    assert len(named) > 25
+    assert {name for name in named if not (ROOT / name).exists()} == set()
+
+
 def test_every_file_of_the_drawing_exists():
     folder, found = Path(), 0
     for line in text_block(0).splitlines():

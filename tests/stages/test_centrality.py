@@ -10,6 +10,7 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
+from gravel.kernels.distances.measures import DISTANCE_MEASURES, DistanceMeasure
 from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.centrality import STAGE, centrality
 from gravel.stages.context import PlainContext
@@ -285,3 +286,18 @@ def test_less_memory_is_stated_where_less_is_allowed(backend: str) -> None:
     ]
     sizes = [need.device_bytes if backend == "cuda" else need.host_bytes for need in stated]
     assert sizes[0] > sizes[1] > extent.bytes
+
+
+def test_a_measure_by_distances_is_declared_in_one_table(
+    graph: Graph, reference: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def degree(found: Any, vertices: int) -> Any:
+        return (found.reached - 1) / (vertices - 1)
+
+    monkeypatch.setitem(DISTANCE_MEASURES, "degree", DistanceMeasure("degree", "counts", degree, hops=1))
+    assert "degree" in CentralityParameters.model_json_schema()["properties"]["measure"]["enum"]
+    found = measured(CentralityParameters(measure="degree"), graph).value
+    expected = networkx.degree_centrality(reference)
+    assert found.tolist() == pytest.approx([expected[v] for v in range(VERTICES)])
+    with pytest.raises(ValidationError, match="takes no hops"):
+        CentralityParameters(measure="degree", hops=2)

@@ -4,10 +4,11 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
-from gravel.kernels.order import METHODS, apply, permutation
+from gravel.kernels.order import METHODS, Method, apply, permutation
 from gravel.stages.artifacts import Ordering
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
@@ -164,6 +165,19 @@ def test_permutation_and_graph_agree_with_the_kernels():
 
 def test_the_stage_offers_every_order():
     assert ReorderParameters.model_json_schema()["properties"]["method"]["enum"] == [*METHODS, "auto"]
+    with pytest.raises(ValidationError, match="'community_rcm' or 'auto'"):
+        ReorderParameters(method="backwards")
+
+
+def test_an_order_is_declared_in_one_table(monkeypatch):
+    backwards = Method("backwards", "turns the order round", "gravel", f"{__name__}:backwards")
+    monkeypatch.setitem(METHODS, "backwards", backwards)
+    graph = as_graph(*build(*generate("rmat", scale=6, edge_factor=4, seed=2), 1 << 6)[:2])
+    assert run(graph, "backwards").permutation.tolist() == list(range(63, -1, -1))
+
+
+def backwards(row_offsets):
+    return numpy.arange(len(row_offsets) - 1, dtype=numpy.uint32)[::-1].copy()
 
 
 def test_columns_in_memory_that_stay_as_they_are_are_not_copied():

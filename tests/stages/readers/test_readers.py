@@ -9,11 +9,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from gravel.stages import detection
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.ingest import ingest
 from gravel.stages.ingest_parameters import IngestParameters
-from gravel.stages.readers import FORMATS, all_readers
+from gravel.stages.parsing.head import Head
+from gravel.stages.readers import FORMATS, Reader, all_readers
 from tests.stages.ingest_files import PACK
 from tests.stages.test_ingest import SAMPLES
 
@@ -117,3 +119,21 @@ def test_mutated_files(folder, form, edits, pack, late, named):
     data = mutate(PACK[pack](VALID[form]), edits) if late else PACK[pack](mutate(VALID[form], edits))
     suffix = all_readers()[form].suffixes[0] if named else ""
     attempt(folder / f"mutated{suffix}{pack}", data, "auto")
+
+
+def test_what_a_reader_declares_is_all_that_detection_needs(monkeypatch):
+    def nothing(*given):
+        raise AssertionError("nothing is read")
+
+    marked = Reader("marked", "Marked", 1, (), lambda head: head.data.startswith(b"!"), nothing, nothing)
+    later = Reader("later", "Later", 200, (), lambda head: True, nothing, nothing)
+    readers = {"marked": marked, **all_readers(), "later": later}
+    monkeypatch.setattr(detection, "all_readers", lambda: readers)
+    chosen = detection.choose_reader("g.txt", Head(b"!\n1 2\n", whole=True), "g.txt")
+    assert chosen.reader is marked
+    assert chosen.reason == "its content fits; it would also fit Later"
+
+
+def test_every_reader_has_a_rank_of_its_own():
+    ranks = [reader.rank for reader in all_readers().values()]
+    assert ranks == sorted(set(ranks))
