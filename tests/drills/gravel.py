@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil
 
@@ -111,21 +112,28 @@ class Gravel:
 
 
 def command(folder: Path, *words: str, expect: int | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder, on the cache that is called `cache` there; fails if it shows a traceback."""
+    """Run a command here, on the cache that is called `cache` in a folder; fails if it shows a traceback."""
     if words[0] == "run":
         words = (*words, "--cluster", "inline")
-    done = forked.run([*PROGRAM[1:], *words, "--cache", "cache"], cwd=folder, env=environment())
+    done = call_inside([*PROGRAM, *words, "--cache", "cache"], folder)
     said = done.stdout + done.stderr
     assert "raceback" not in said, said
     assert expect in (None, done.returncode), said
     return done
 
 
-def call_inside(words: list[str]) -> subprocess.CompletedProcess[str]:
-    """Do what a process with this command line would do, here."""
+def call_inside(
+    words: list[str], cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Do what a process with this command line would do in a folder with these variables, here."""
     out, err = io.StringIO(), io.StringIO()
     code = 0
-    with redirect_stdout(out), redirect_stderr(err):
+    with (
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.dict(os.environ, variables),
+        chdir(cwd or Path.cwd()),
+    ):
         try:
             main.main(words[len(PROGRAM) :])
         except SystemExit as ended:

@@ -11,10 +11,11 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from tests import forked
+from tests.drills.gravel import PROGRAM, call_inside
 
 OTHER = 65534
 """nobody, who owns nothing."""
@@ -63,13 +64,12 @@ def gravel(
     umask: int = 0o022,
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run gravel as a user in a folder; `home-USER` in it holds the configuration."""
+    """Run gravel as a user in a folder; `home-USER` in it holds the configuration. As root it runs here."""
     home = cwd / f"home-{user or os.geteuid()}"
     if not home.exists():
         home.mkdir()
         if user:
             os.chown(home, user, user)
-    command = ["-m", "tests.pipeline.gravel", *words]
     variables = {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
@@ -79,9 +79,14 @@ def gravel(
         **environment,
     }
     if not user:
-        return forked.run(command, cwd=cwd, env=variables, umask=umask)
+        before = os.umask(umask)
+        try:
+            with patch.dict(os.environ, clear=True):
+                return call_inside([*PROGRAM, *words], cwd, **variables)
+        finally:
+            os.umask(before)
     return subprocess.run(
-        [*_as(user, groups), sys.executable, *command],
+        [*_as(user, groups), sys.executable, "-m", "tests.pipeline.gravel", *words],
         cwd=cwd,
         env=variables,
         capture_output=True,

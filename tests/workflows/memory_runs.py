@@ -1,16 +1,18 @@
-"""Workflows run by the command line in processes of their own, for what their stages needed and took."""
+"""Workflows run by the command line in processes of their own, for what their stages needed and took.
+
+Plans are made in this process.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PROGRAM = [sys.executable, "-c", "from gravel.pipeline.cli import main; main()"]
+from tests.drills.gravel import PROGRAM, call_inside
 
 STAGES = """\
 workflow: bounds
@@ -101,13 +103,12 @@ def gravel(verb: str, folder: Path, text: str, *words: str, environment: dict[st
     file = folder / "bounds.yaml"
     file.write_text(text)
     quiet = ["-q"] if verb == "run" else []
-    done = subprocess.run(
-        [*PROGRAM, verb, str(file), "--cache", str(folder / "cache"), *quiet, *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **(environment or {})},
-    )
+    command = [*PROGRAM, verb, str(file), "--cache", str(folder / "cache"), *quiet, *words]
+    if verb == "plan":
+        done = call_inside(command, **(environment or {}))
+    else:
+        variables = {**os.environ, **(environment or {})}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
     records = sorted((folder / "cache" / "runs").glob("*/run.json"), key=lambda path: path.stat().st_mtime_ns)
     record = json.loads(records[-1].read_text()) if records else {}
     return Ran(done.returncode, done.stdout, done.stderr, record, records[-1].parent if records else folder)

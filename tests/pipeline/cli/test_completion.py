@@ -7,8 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from tests.pipeline.cli.test_options import command
+from gravel.pipeline.cli import main
 from tests.pipeline.cli.test_run import gravel
 
 WORKFLOW = """\
@@ -32,11 +33,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(folder: Path, *words: str, shell: str = "zsh") -> list[str]:
-    """Ask as a shell does, in a process of its own; the last word is the one to complete."""
+    """Ask as a shell does; the last word is the one to complete."""
     word = words[-1] if shell == "fish" else str(len(words) - 1)
     asked = {"COMP_WORDS": " ".join(words), "COMP_CWORD": word, "_GRAVEL_COMPLETE": f"{shell}_complete"}
-    ran = command(cwd=folder, **asked)
-    assert (ran.returncode, ran.stderr) == (0, "")
+    ran = CliRunner().invoke(main, [], prog_name="gravel", env=asked)
+    assert (ran.exit_code, ran.stderr) == (0, "")
     lines = ran.stdout.splitlines()
     if shell == "fish":
         return [line.partition(",")[2].partition("\t")[0] for line in lines]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests import forked
+from tests.drills.gravel import PROGRAM, call_inside
 from tests.pipeline.cli.test_run import gravel
 
 ROOT = Path(__file__).parents[3]
@@ -50,7 +51,7 @@ def test_without_a_gpu_the_hint_says_what_to_leave_out(file: Path) -> None:
         (("--backend", "cuda"), "leave --backend cuda out to run on the CPU"),
         (("--cluster", "cuda", "--backend", "cuda"), "leave --cluster cuda and --backend cuda out"),
     ):
-        ran = command("plan", str(file), *options, cwd=file.parent, CUDA_VISIBLE_DEVICES="")
+        ran = call_inside([*PROGRAM, "plan", str(file), *options], CUDA_VISIBLE_DEVICES="")
         assert ran.returncode == 2
         assert cure in ran.stderr, ran.stderr
         assert "unset CUDA_VISIBLE_DEVICES if it hides a GPU" in ran.stderr
@@ -58,15 +59,15 @@ def test_without_a_gpu_the_hint_says_what_to_leave_out(file: Path) -> None:
 
 
 def test_little_memory_names_the_stages_that_need_most(file: Path) -> None:
-    ran = command("plan", str(file), "--host-memory", "10MB", "--cluster", "local", cwd=file.parent)
+    ran = call_inside([*PROGRAM, "plan", str(file), "--host-memory", "10MB", "--cluster", "local"])
     assert ran.returncode == 2
     assert "3 runs of this stage do not fit" in ran.stderr
     assert "smaller stage run" in ran.stderr
     assert ran.stderr.count(" needs ") <= 3, ran.stderr
-    listed = json.loads(command("plan", str(file), "--json", cwd=file.parent).stdout)
+    listed = json.loads(call_inside([*PROGRAM, "plan", str(file), "--json"]).stdout)
     needs = {stage["key"]: stage["host_bytes"] for stage in listed["stages"]}
     least = min(needs.values())
-    ran = command("plan", str(file), "--host-memory", str(least), cwd=file.parent)
+    ran = call_inside([*PROGRAM, "plan", str(file), "--host-memory", str(least)])
     fits = {key.partition("[")[0] for key, need in needs.items() if need == least}
     assert ran.returncode == 2
     assert all(f"{name} needs" not in ran.stderr for name in fits)
@@ -79,7 +80,7 @@ def test_no_cache_is_made_in_the_root_or_at_home(place: str, file: Path, tmp_pat
     here = Path("/") if place == "/" else home
     there = {each.name for each in here.iterdir()}
     run = ("run", str(file), "--only", "edges", "--cluster", "inline")
-    ran = command(*run, cwd=here, HOME=str(home), XDG_CACHE_HOME="", GRAVEL_CACHE="")
+    ran = call_inside([*PROGRAM, *run], here, HOME=str(home), XDG_CACHE_HOME="", GRAVEL_CACHE="")
     assert ran.returncode == 0, ran.stderr
     assert ".gravel" not in {each.name for each in here.iterdir()} - there
     assert (home / ".cache" / "gravel" / "results" / "recipes").is_dir()
@@ -87,7 +88,7 @@ def test_no_cache_is_made_in_the_root_or_at_home(place: str, file: Path, tmp_pat
 
 def test_a_folder_of_ones_own_still_gets_its_cache(file: Path) -> None:
     run = ("run", str(file), "--only", "edges", "--cluster", "inline")
-    assert command(*run, cwd=file.parent, GRAVEL_CACHE="").returncode == 0
+    assert call_inside([*PROGRAM, *run], GRAVEL_CACHE="").returncode == 0
     assert (file.parent / ".gravel" / "recipes").is_dir()
 
 

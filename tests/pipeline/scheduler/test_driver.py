@@ -57,6 +57,9 @@ def test_a_second_run_computes_nothing_and_starts_nothing(root: Path, marks: Pat
     assert states(second) == {"a": "cached", "b": "cached", "c": "cached"}
     assert second.record["cluster"] is None
     assert "cluster_started" not in kept.kinds
+    cached = [event.data for event in kept.events if event.kind == "stage_cached"]
+    assert [data["stage"] for data in cached] == ["a", "b", "c"]
+    assert all(data["bytes"] for data in cached)
     assert second.record["artifacts"] == first.record["artifacts"]
     assert [count(marks, value) for value in (1, 2, 3)] == [1, 1, 1]
 
@@ -341,13 +344,3 @@ def test_a_cluster_leaves_the_environment_as_it_was(tmp_path: Path) -> None:
         assert outcome.state == "done"
         assert (outcome.folder / "logs" / "dask.log").is_file()
         assert environment() == before
-
-
-def test_what_is_found_in_the_cache_is_told(tmp_path: Path) -> None:
-    plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2))
-    run(plan, tmp_path)
-    kept = Kept()
-    run(plan, tmp_path, display=kept)
-    cached = [event.data for event in kept.events if event.kind == "stage_cached"]
-    assert [data["stage"] for data in cached] == ["a", "b"]
-    assert all(data["bytes"] for data in cached)

@@ -25,14 +25,14 @@ def test_to_publish_leaves_all_other_events_for_later() -> None:
     events: SimpleQueue[object] = SimpleQueue()
     for event in (Lost("one"), Committed("a"), Lost("two")):
         events.put(event)
-    published: list[tuple[str, object]] = []
+    done: list[object] = []
     results: Any = object.__new__(Results)
     cluster = SimpleNamespace(events=events)
     results._run = SimpleNamespace(cluster=cluster, put=events.put, nodes={"a": "node a"})
-    results._published = lambda node, event: published.append((node, event))
-    results.committer = SimpleNamespace(flush=lambda: None)
+    results._published = lambda node, event: done.append((node, event))
+    results.committer = SimpleNamespace(flush=lambda: done.append("flushed"))
     results.publish_all()
-    assert published == [("node a", Committed("a"))]
+    assert done == ["flushed", ("node a", Committed("a"))]
     assert [events.get_nowait(), events.get_nowait()] == [Lost("one"), Lost("two")]
     assert events.empty()
 

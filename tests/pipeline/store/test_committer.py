@@ -5,12 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-import queue
 import threading
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,10 +17,9 @@ from gravel.pipeline.plan.model import Plan
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.outcome import RunOutcome
-from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store import committer
 from gravel.pipeline.store.cache import Cache
-from gravel.pipeline.store.committer import Committed, Committer, Disk, Result
+from gravel.pipeline.store.committer import Committer, Disk, Result
 from gravel.pipeline.store.files import Draft
 from gravel.pipeline.store.folder import publish
 from gravel.pipeline.store.leases import RecipeLocks
@@ -214,18 +211,3 @@ def test_a_disk_that_fails_at_the_end_is_named(tmp_path: Path, monkeypatch: pyte
     publisher.close()
     assert len(said) == 1
     assert "the disk may lack the last records" in said[0]
-
-
-def test_what_else_happened_while_all_is_published_is_handled_after_it() -> None:
-    events: queue.Queue[object] = queue.Queue()
-    for event in ("first", Committed("a"), "second", Committed("b"), "third"):
-        events.put(event)
-    handled: list[object] = []
-    results = Results.__new__(Results)
-    results.committer = SimpleNamespace(flush=lambda: handled.append("flushed"))  # type: ignore[assignment]
-    results._published = lambda node, committed: handled.append(committed)  # type: ignore[method-assign]
-    cluster = SimpleNamespace(events=events)
-    results._run = SimpleNamespace(cluster=cluster, put=events.put, nodes={"a": None, "b": None})  # type: ignore[assignment]
-    results.publish_all()
-    assert handled == ["flushed", Committed("a"), Committed("b")]
-    assert [events.get_nowait() for _ in range(events.qsize())] == ["first", "second", "third"]

@@ -26,7 +26,7 @@ from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.outcome import RunOutcome
 from gravel.pipeline.workers.existing_cluster import connect, refuse_other_versions
 from gravel.pipeline.workers.settings import Tls, security, tls_of
-from tests import forked
+from tests.drills.gravel import PROGRAM, call_inside
 from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, count, plan_of, stage_run
@@ -141,11 +141,7 @@ def test_a_scheduler_that_comes_back_serves_the_next_run(tmp_path: Path) -> None
 )
 def test_options_that_do_not_go_together_are_said(tmp_path: Path, options: list[str], message: str) -> None:
     words = ["run", str(CHECKOUT / "workflows" / "quickstart.yaml"), "--set", "scale=5", "--backend", "cpu"]
-    result = forked.run(
-        ["-c", "from gravel.pipeline.cli import main; main()", *words, *options],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(CHECKOUT), "GRAVEL_CACHE": str(tmp_path / "cache")},
-    )
+    result = call_inside([*PROGRAM, *words, *options], tmp_path, GRAVEL_CACHE=str(tmp_path / "cache"))
     assert (result.returncode, message in result.stderr) == (2, True), result.stderr
 
 
@@ -164,6 +160,24 @@ def test_a_stage_is_stopped_at_its_time_limit_and_the_rest_goes_on(
     started = int(next(marks.glob("ran-2-*")).name.rsplit("-", 1)[1])
     assert not psutil.pid_exists(started)  # what it ran in is gone, not only forgotten
     cluster.connected(2)
+
+
+def test_a_run_that_fails_fast_restarts_the_worker_that_still_works(
+    cluster: DaskProcesses, tmp_path: Path
+) -> None:
+    from distributed import Client
+
+    plan = plan_of(
+        stage_run("a", MAKE, value=1),
+        stage_run("slow", ADD, "a", value=2, sleep=60.0),
+        stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
+    )
+    with Client(cluster.address, set_as_default=False) as client:
+        before = client.run(os.getpid)
+        assert states(run(plan, tmp_path / "cache", cluster.address, fail_fast=True))["slow"] == "skipped"
+        after = client.run(os.getpid)
+    assert len(after) == 2  # they are not ours to end
+    assert len(set(before.values()) & set(after.values())) == 1
 
 
 def limited(marks: Path, limit: float) -> Plan:

@@ -151,37 +151,6 @@ def test_masks_turn_so_that_each_worker_sees_its_own_first() -> None:
     assert local_worker_count(cores=2, ranks=4) == 4
 
 
-def test_an_existing_cluster_serves_by_its_address(tmp_path: Path) -> None:
-    from distributed import Client, LocalCluster
-
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-    preload = ["gravel.pipeline.workers.preload"]
-    with LocalCluster(**options, preload=preload, protocol="tcp") as cluster, Client(cluster) as other:
-        address = other.scheduler.address
-        plan = plan_of(stage_run("a", MAKE, value=1), stage_run("b", ADD, "a", value=2))
-        outcome = run(plan, tmp_path / "cache", address)
-        assert states(outcome) == {"a": "computed", "b": "computed"}
-        assert address in outcome.record["cluster"]
-        assert len(other.scheduler_info()["workers"]) == 2  # they are not ours to end
-        before = other.run(os.getpid)
-        slow = plan_of(
-            stage_run("a", MAKE, value=1),
-            stage_run("slow", ADD, "a", value=2, sleep=60.0),
-            stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
-        )
-        assert states(run(slow, tmp_path / "cache", address, fail_fast=True))["slow"] == "skipped"
-        after = other.run(os.getpid)
-        assert len(set(before.values()) & set(after.values())) == 1  # the one that still slept is new
-    with pytest.raises(RequestError, match=r"no scheduler file .*nothing\.json"):
-        run(plan_of(stage_run("a", MAKE, value=9)), tmp_path / "cache", str(tmp_path / "nothing.json"))
-
-
-def test_an_address_without_a_scheduler_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.pipeline.workers.existing_cluster.CONNECT_LIMIT", 1)
-    with pytest.raises(RequestError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
-        run(plan_of(stage_run("a", MAKE, value=1)), tmp_path / "cache", "tcp://127.0.0.1:9")
-
-
 @pytest.mark.parametrize(
     ("where", "message"),
     [
@@ -191,6 +160,7 @@ def test_an_address_without_a_scheduler_is_said(tmp_path: Path, monkeypatch: pyt
         ("http://127.0.0.1:8786", "no address of a scheduler"),
         ("inproc://1", "no address of a scheduler"),
         ("tls://127.0.0.1:8786", "needs certificates"),
+        ("nothing.json", r"no scheduler file nothing\.json"),
         ("{", "is no scheduler file"),
         ('{"id": 3}', "is no scheduler file"),
         ('{"address": "there"}', r"there \(in .*\.json\) is no address"),

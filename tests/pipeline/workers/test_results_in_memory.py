@@ -6,6 +6,7 @@ import errno
 import os
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -29,9 +30,20 @@ from tests.drills.gravel import PROGRAM, call_inside
 from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS
 from tests.pipeline.run_case import Kept, by_key, searches, states, until, whole
 from tests.pipeline.tiny_stages import count, plan_of, stage_run
+from tests.pipeline.workers.dask_processes import DaskProcesses
 
 MIB = 1 << 17
 """Numbers of 8 bytes in a MiB."""
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a cluster with two workers, which come back when they are killed."""
+    with DaskProcesses(tmp_path_factory.mktemp("dask")) as found:
+        found.worker("one")
+        found.worker("two")
+        found.connected(2)
+        yield found.address
 
 
 @pytest.fixture(autouse=True)
@@ -215,7 +227,7 @@ def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path) -> No
 
 
 def test_what_read_a_lost_result_that_comes_out_different_reads_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
 ) -> None:
     """b has read the first result of a, which dies with its worker; the chain must be one of the second."""
     monkeypatch.setattr(placement, "MIN_BYTES", 1000)
@@ -228,7 +240,7 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
             stage_run("x", FILL, "a", "b", count=3, value=7, die_after=str(folder / "died")),
             stage_run("c", LOOK, "a", "b", "x"),
         )
-        outcome = run(plan, folder / "cache", "local")
+        outcome = run(plan, folder / "cache", workers)
         assert outcome.exit_code == 0
         cache = Cache(folder / "cache")
         first: Any = cache.open(outcome.outputs("a")[0])
@@ -241,13 +253,13 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
     pytest.fail("a was always written before its worker died")
 
 
-def test_other_workers_read_a_result_from_its_files(tmp_path: Path) -> None:
+def test_other_workers_read_a_result_from_its_files(tmp_path: Path, workers: str) -> None:
     plan = plan_of(
         stage_run("a", FILL, count=MIB),
         *(stage_run(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(4)),
         stage_run("r", RANKS, "a"),
     )
-    outcome = run(plan, tmp_path, "local")
+    outcome = run(plan, tmp_path, workers)
     seen = [searches(tmp_path, outcome, f"l{place}")[0] for place in range(4)]
     assert {(each["process"], each["type"]) for each in seen} == {
         (seen[0]["process"], seen[0]["type"]),
@@ -259,14 +271,14 @@ def test_other_workers_read_a_result_from_its_files(tmp_path: Path) -> None:
     assert len({each["sum"] for each in (*seen, *ranks)}) == 1
 
 
-def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Path) -> None:
+def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Path, workers: str) -> None:
     plan = plan_of(
         stage_run("a", FILL, count=MIB, keep=False, value=1, sleep=0.3),
         stage_run("b", FILL, count=MIB, keep=False, value=2, sleep=0.3),
         stage_run("l", LOOK, "a", "b"),
         stage_run("r", RANKS, "a", value=3),
     )
-    outcome = run(plan, tmp_path, "local")
+    outcome = run(plan, tmp_path, workers)
     assert outcome.exit_code == 0
     assert sorted(each["type"] for each in searches(tmp_path, outcome, "l")) == ["StoredArray", "ndarray"]
     assert [each["type"] for each in searches(tmp_path, outcome, "r")] == ["StoredArray"] * 2
@@ -276,26 +288,26 @@ def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Pa
     whole(tmp_path)
 
 
-def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path) -> None:
+def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path, workers: str) -> None:
     marks = str(tmp_path / "marks")
     plan = plan_of(
         stage_run("a", FILL, count=MIB, keep=False, value=1, marks=marks),
         stage_run("r", RANKS, "a", value=2),
         stage_run("d", FILL, "a", value=3, sleep=0.5, die_after=str(tmp_path / "died")),
     )
-    outcome = run(plan, tmp_path / "cache", "local")
+    outcome = run(plan, tmp_path / "cache", workers)
     assert outcome.exit_code == 0
     assert count(tmp_path / "marks", 1) == 1
     whole(tmp_path / "cache")
 
 
-def test_files_that_are_damaged_are_made_again(tmp_path: Path) -> None:
+def test_files_that_are_damaged_are_made_again(tmp_path: Path, workers: str) -> None:
     marks = str(tmp_path / "marks")
     plan = plan_of(
         stage_run("a", FILL, count=MIB, keep=False, value=1, marks=marks),
         stage_run("r", RANKS, "a", cut=str(tmp_path / "cut")),
     )
-    outcome = run(plan, tmp_path / "cache", "local")
+    outcome = run(plan, tmp_path / "cache", workers)
     assert outcome.exit_code == 0
     assert count(tmp_path / "marks", 1) == 2
     whole(tmp_path / "cache")
@@ -331,7 +343,7 @@ def test_a_result_is_readable_before_the_disk_has_it(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("keep", ["true", "false"])
-def test_recipes_read_ids_that_a_worker_has_in_memory(tmp_path: Path, keep: str) -> None:
+def test_recipes_read_ids_that_a_worker_has_in_memory(tmp_path: Path, workers: str, keep: str) -> None:
     """They are written, and the recipe is made then."""
     (tmp_path / "edges.csv").write_text(
         "source,target\n" + "".join(f"u{at},u{at + 1}\n" for at in range(500))
@@ -344,7 +356,7 @@ def test_recipes_read_ids_that_a_worker_has_in_memory(tmp_path: Path, keep: str)
         "  bfs: {stage: traverse, input: graph, sources: [u250]}\n"
         "  check: {stage: verify, graph: graph, traversal: bfs}\n"
     )
-    words = ["run", str(file), "--cluster", "local", "--workers", "2", "--cache", str(tmp_path / "cache")]
+    words = ["run", str(file), "--cluster", workers, "--backend", "cpu", "--cache", str(tmp_path / "cache")]
     done = call_inside([*PROGRAM, *words])
     assert done.returncode == 0, done.stderr
     whole(tmp_path / "cache")

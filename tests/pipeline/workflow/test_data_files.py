@@ -12,7 +12,7 @@ import pytest
 
 from gravel.pipeline.core.errors import RequestError
 from gravel.stages.errors import StageError
-from tests.pipeline.cli.test_options import command
+from tests.drills.gravel import PROGRAM, call_inside
 from tests.pipeline.cli.test_run import gravel
 from tests.pipeline.cli_case import HEAVY, loaded
 
@@ -80,7 +80,7 @@ def test_ids_may_be_names(name: str, text: str, settings: str, folder: Path) -> 
         ["erin", "2", "of", "5", "vertices", "(40.0%)"],
     ]
     assert settings in gravel("run", name, "--show-workflow", "--sources", "alice,erin").stdout
-    ran = command("plan", name, "--sources", "alise", cwd=folder)
+    ran = call_inside([*PROGRAM, "plan", name, "--sources", "alise"])
     assert ran.returncode == 2
     assert f"error: {name}: source 'alise' is not in the graph" in ran.stderr
     assert "alice" in ran.stderr
@@ -93,7 +93,7 @@ def test_ids_may_be_names(name: str, text: str, settings: str, folder: Path) -> 
 
 def test_a_setting_that_is_missing_can_be_set_somewhere(folder: Path) -> None:
     (folder / "odd.txt").write_text("alice bob\ncarol\n")
-    ran = command("run", "odd.txt", "--cluster", "inline", "-q", cwd=folder)
+    ran = call_inside([*PROGRAM, "run", "odd.txt", "--cluster", "inline", "-q"])
     assert ran.returncode == 1
     assert "odd.txt:1: the format is not recognised" in ran.stderr
     assert "`gravel run odd.txt --show-workflow` prints the workflow to set it in" in ran.stderr
@@ -132,7 +132,7 @@ def test_other_verbs_take_data_as_well(folder: Path) -> None:
 def test_errors_name_the_data_file(arguments: tuple[str, ...], told: str, folder: Path) -> None:
     (folder / "broken.txt").write_text("1 2\n3\n")
     (folder / "empty.txt").write_text("")
-    ran = command("run", *arguments, "--cluster", "inline", "-q", cwd=folder)
+    ran = call_inside([*PROGRAM, "run", *arguments, "--cluster", "inline", "-q"])
     assert ran.returncode in (1, 2)
     assert told in ran.stderr, ran.stderr
     assert ".yaml" not in ran.stderr

@@ -24,11 +24,19 @@ WORKFLOWS = Path(__file__).resolve().parents[3] / "workflows"
     ),
     ids=lambda path: path.stem,
 )
-def test_every_workflow_that_comes_along_can_be_planned(path: Path) -> None:
+def test_every_workflow_can_be_planned_and_what_it_reads_comes_along(
+    path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     workflow = load_workflow(path)
     assert workflow.name == path.stem
     assert workflow.about
-    assert build_plan(workflow).runs
+    runs = build_plan(workflow).runs
+    assert runs
+    for run in runs.values():
+        for file in run.stage.files(run.parameters):
+            assert Path(file.location).is_file(), f"{run.key} reads {file.location}"
+            assert Path(file.location).is_relative_to(WORKFLOWS)
     assert check(path.read_text(), workflow_schema(all_stages()))
 
 
