@@ -274,8 +274,9 @@ def plan_extents(
     cache: Cache | None,
     machine: Machine | Callable[[Stage], Machine],
     known: Mapping[str, tuple[str, ...]] | None = None,
+    asked: Collection[str] | None = None,
 ) -> dict[str, Need]:
-    """Return each run's need by key.
+    """Return each run's need by key; of runs that are not among `asked`, only where an estimate rests on it.
 
     `known` holds the output ids of runs whose results exist; their true extents then stand in for
     estimates. A run whose need cannot be known (its input file cannot be read) is left out, and so is what
@@ -285,6 +286,9 @@ def plan_extents(
     outputs: dict[str, tuple[Extent, ...]] = {}
     for key, run in plan.runs.items():
         stored = _stored(cache, (known or {}).get(key, ()))
+        if stored is not None and asked is not None and key not in asked:
+            outputs[key] = stored
+            continue
         if all(upstream in outputs for upstream in run.upstream):
             inputs = {
                 slot: tuple(outputs[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()

@@ -19,7 +19,6 @@ from gravel.pipeline.scheduler.node import (
     BUSY,
     DONE,
     ENDED,
-    KNOWN,
     LOCKING,
     RUNNING,
     SKIPPED,
@@ -235,11 +234,8 @@ def refuse_what_cannot_run(run: Run) -> Mapping[str, Need]:
     Returns what each stage run of the plan is expected to need.
     """
     plan, nodes, environment, data_sets = run.plan, run.nodes, run.environment, run.plan.workflow.datasets
-    found = plan_extents(plan, run.cache, environment.machine, nodes.ids)
-    asked = {node.key for node in nodes.in_state(WANTED, WAITING)}
-    for node in reversed(list(nodes)):
-        if node.key in asked:  # results that are not kept and that it reads are made, too
-            asked |= {source.key for source in node.sources if source.state == KNOWN}
+    asked = nodes.to_compute()
+    found = plan_extents(plan, run.cache, environment.machine, nodes.ids, asked)
     needs = {key: need for key, need in found.items() if key in asked}
     for key, need in needs.items():
         run.events.stated(key, need)

@@ -248,6 +248,7 @@ def _compute(run: Run, read_only: ReadOnly | None) -> str:
         if missing and not run.interrupted:
             from gravel.pipeline.scheduler.driver import Driver
 
+            run.use(without_workers(run.environment, run.plan, run.options, run.cache, nodes))
             Driver(run).drive()
     except KeyboardInterrupt:
         run.interrupted = True

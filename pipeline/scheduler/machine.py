@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.plan.model import Plan, StageRun
     from gravel.pipeline.progress.events import Display
+    from gravel.pipeline.scheduler.nodes import Nodes
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.workers.settings import Tls
     from gravel.stages.artifact import Json
@@ -212,9 +213,11 @@ def _device_capacity(options: RunOptions, devices: tuple[Device, ...]) -> Callab
 
 
 def without_workers(
-    environment: RunEnvironment, plan: Plan, options: RunOptions, cache: Cache
+    environment: RunEnvironment, plan: Plan, options: RunOptions, cache: Cache, nodes: Nodes | None = None
 ) -> RunEnvironment:
     """Return the environment of a run that is carried out in this process if it is small enough.
+
+    Of a run that has looked its results up, that is what `nodes` have still to compute; else the whole plan.
 
     That is where gravel chooses (`--cluster auto`, no `--workers`) and would start local workers, or workers
     of GPUs of which the run can use but one at a time. A stage that is not gravel's own may end its process,
@@ -225,20 +228,22 @@ def without_workers(
     if environment.cluster not in ("local", "cuda"):
         return environment
     on_gpu = environment.cluster == "cuda"
-    if len(plan.runs) > (MAX_GPU_RUNS if on_gpu else MAX_RUNS):
+    keys, known = (plan.runs.keys(), None) if nodes is None else (nodes.to_compute(), nodes.ids)
+    if len(keys) > (MAX_GPU_RUNS if on_gpu else MAX_RUNS):
         return environment
-    for run in plan.runs.values():
+    for run in (plan.runs[key] for key in keys):
         ranks = run.stage.ranks(run.parameters) if run.stage.ranks is not None else 0
         if run.stage.origin is not None or run.time_limit is not None or ranks > 1:
             return environment
     # As if nobody else used a GPU: how much of it is free, only its driver knows.
     device = usable_bytes(min((device.total_bytes for device in environment.devices), default=0))
     capacity = replace(environment.capacity, device=lambda: (device, "all of it"))
-    needs = plan_extents(plan, cache, replace(environment, capacity=capacity).machine)
+    stated = plan_extents(plan, cache, replace(environment, capacity=capacity).machine, known, keys)
+    needs = {key: need for key, need in stated.items() if key in keys}
     most = int(capacity.host_bytes * MAX_MEMORY_SHARE)
     if not on_gpu:
         most = min(most, MAX_STAGE_BYTES)
-    if len(needs) < len(plan.runs) or any(need.host_bytes > most for need in needs.values()):
+    if len(needs) < len(keys) or any(need.host_bytes > most for need in needs.values()):
         return environment
     if len(environment.devices) > 1 and on_gpu:
         if any(need.workers > 1 for need in needs.values()) or not _one_after_the_other(plan, environment):

@@ -96,6 +96,14 @@ class Nodes:
         found = [node for state in states for node in self._states.get(state, {}).values()]
         return sorted(found, key=lambda node: node.position)
 
+    def to_compute(self) -> set[str]:
+        """Return the keys of what is to be made, with results that are not kept and that it reads."""
+        keys = {node.key for node in self.in_state(WANTED, WAITING)}
+        for node in reversed(self._order):
+            if node.key in keys:
+                keys |= {source.key for source in node.sources if source.state == KNOWN}
+        return keys
+
     def any_in(self, *states: str) -> bool:
         """Say whether a node is in one of these states."""
         return any(self._states.get(state) for state in states)

@@ -59,19 +59,24 @@ class Run:
         events: RunEvents,
         facts: dict[str, Json],
     ) -> None:
-        self.plan, self.cache, self.environment = plan, cache, environment
+        self.plan, self.cache = plan, cache
         self.options, self.events, self.facts = options, events, facts
-        self.loading = LoadingHere(environment, plan, events.spans)
-        self.digests = FileDigests(cache.root, fetch=True, on_new=self.loading.expect_work)
+        self.digests = FileDigests(cache.root, fetch=True, on_new=lambda: self.loading.expect_work())
         self.nodes = Nodes(plan)
+        self.use(environment)
         maker = RecipeMaker(plan, cache, self.digests, environment.hardware_of)
         self.resolver = Resolver(self.nodes, maker, cache, events)
         self.locks = RecipeLocks(cache.root, events.record.run)
-        self.placement = Placement(environment, self.nodes)
-        self.residency = Residency(environment)
         self.cluster: Cluster | None = None
         self.interrupted = False
         self.wake: Callable[[], None] = lambda: None
+
+    def use(self, environment: RunEnvironment) -> None:
+        """Be carried out in an environment; nothing has started yet."""
+        self.environment = environment
+        self.loading = LoadingHere(environment, self.plan, self.events.spans)
+        self.placement = Placement(environment, self.nodes)
+        self.residency = Residency(environment)
 
     def interrupt(self) -> None:
         """Stop as soon as possible; called from a signal handler."""

@@ -122,6 +122,16 @@ def test_only_more_runs_than_a_small_run_may_have_need_workers(
         assert without_workers(decide(options), plan, options, Cache(tmp_path)).cluster == expected
 
 
+def test_a_large_run_of_which_little_is_missing_needs_no_workers(tmp_path: Path) -> None:
+    runs = [stage_run(f"a{number}", MAKE, value=number) for number in range(MAX_RUNS + 2)]
+    options = RunOptions(cache_root=tmp_path / "cache", backend="cpu")
+    execute(plan_of(*runs[:MAX_RUNS]), options)
+    outcome = execute(plan_of(*runs), options)
+    assert outcome.state == "done"
+    assert [each["state"] for each in outcome.record["stages"]] == ["cached"] * MAX_RUNS + ["computed"] * 2
+    assert outcome.record["cluster"].startswith("inline")
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_record_names_the_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setenv(FAKE, f"{count}x4GiB")
