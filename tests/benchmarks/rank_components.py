@@ -64,7 +64,7 @@ def main() -> None:
             for _ in range(RUNS):
                 wake_all(devices)
                 times.append(search.run().milliseconds)
-            taken, last = statistics.median(times), search.told[0]
+            taken, last = statistics.median(times), search.rounds_run[0]
             say(
                 f"{name} {ranks} ranks on {len(devices)} GPUs, threshold {threshold}, "
                 f"{told['delegates']} delegates, nn {told['nn_share']:.1%}, split in {split:.1f} s: "
@@ -72,7 +72,7 @@ def main() -> None:
                 f"joined in {last.took(JOINING) / 1e3:.3f} ms, {last.rounds} rounds in "
                 f"{last.took(EXCHANGING) / 1e3:.3f} ms"
             )
-            for device, one in zip(devices, search.told, strict=True):
+            for device, one in zip(devices, search.rounds_run, strict=True):
                 phases = ", ".join(f"{phase} {taken:.0f}" for phase, taken in one.phases.items())
                 say(f"  GPU {device}, us of the last run: {phases}")
             del search, whole

@@ -49,10 +49,10 @@ def test_components_equal_scipy(name: str, symmetric: bool) -> None:
             found = search.run()
             assert numpy.array_equal(found.component, wanted)
         assert found.component.dtype == columns.dtype
-        assert len({told.rounds for told in search.told}) == 1
-        for told in search.told:
-            assert all(told.phases[phase] > 0 for phase in JOINING)
-            assert (told.took(("pull", "shortcut", "hook")) > 0) == (told.rounds > 0)
+        assert len({each.rounds for each in search.rounds_run}) == 1
+        for each in search.rounds_run:
+            assert all(each.phases[phase] > 0 for phase in JOINING)
+            assert (each.took(("pull", "shortcut", "hook")) > 0) == (each.rounds > 0)
 
 
 def test_a_large_component_is_skipped_and_long_rows_are_cut() -> None:
@@ -74,7 +74,7 @@ def test_rounds_grow_with_the_logarithm_of_a_path() -> None:
         whole = partition(offsets, columns, ranks=ranks, threshold=4)
         search = found_by(whole, True, 2)
         assert not search.run().component.any()
-        assert 2 <= search.told[0].rounds <= 14
+        assert 2 <= search.rounds_run[0].rounds <= 14
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])

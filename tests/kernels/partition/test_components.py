@@ -123,7 +123,7 @@ def test_large_graphs_again_and_again(index: Any, monkeypatch: pytest.MonkeyPatc
             search = found_by(whole, symmetric=symmetric)
             for _ in range(5):
                 assert numpy.array_equal(search.run().component.get(), wanted)
-            assert search.told[0].rounds <= 8
+            assert search.rounds_run[0].rounds <= 8
 
 
 @pytest.mark.gpu
@@ -131,7 +131,7 @@ def test_long_paths_take_few_rounds() -> None:
     whole = partition(*shuffled_path(1 << 18), ranks=4, threshold=4)
     search = found_by(whole, symmetric=True)
     assert not search.run().component.any()
-    assert search.told[0].rounds <= 30
+    assert search.rounds_run[0].rounds <= 30
 
 
 @pytest.mark.gpu
