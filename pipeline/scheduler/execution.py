@@ -248,7 +248,9 @@ def _compute(run: Run, read_only: ReadOnly | None) -> str:
         if missing and not run.interrupted:
             from gravel.pipeline.scheduler.driver import Driver
 
-            run.use(without_workers(run.environment, run.plan, run.options, run.cache, nodes))
+            chosen = without_workers(run.environment, run.plan, run.options, run.cache, nodes)
+            if chosen is not run.environment:  # what is being loaded for this one is not loaded again
+                run.use(chosen)
             Driver(run).drive()
     except KeyboardInterrupt:
         run.interrupted = True
