@@ -113,6 +113,7 @@ class Drill:
 
 def interrupted(backend: str, scale: int, times: int, seed: int) -> Iterator[str]:
     """Send Ctrl-C into long searches at random times, ask again, and yield what is otherwise than before."""
+    gc.collect()  # Python drops a Ctrl-C that comes while it removes what others left
     rng = numpy.random.default_rng(seed)
     n, m = 1 << scale, 8 << scale
     ends = (n * rng.random((2, m)) ** 2).astype(numpy.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import resource
 import subprocess
 import sys
 
@@ -30,16 +30,19 @@ def test_a_graph_of_arrays_loads_neither_dask_nor_zarr():
 
 
 def test_import_is_quick():
-    """Processor time, which other programs do not add to."""
+    """Processor time beside that of a module of Python: a busy machine slows both alike."""
 
     def seconds(code: str) -> float:
-        before = os.times()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-        after = os.times()
-        return after.children_user + after.children_system - before.children_user - before.children_system
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    bare = min(seconds("pass") for _ in range(5))
-    assert min(seconds("import gravel; gravel.graph") for _ in range(5)) - bare <= 0.1
+    codes = ("pass", "import asyncio", "import gravel; gravel.graph")
+    bare, known, own = (
+        min(times) for times in zip(*([seconds(c) for c in codes] for _ in range(5)), strict=True)
+    )
+    assert own - bare <= 2.2 * (known - bare)
 
 
 def test_every_name_is_there():
