@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -39,6 +40,14 @@ class Sink(Protocol):
 
     def close(self) -> Array:
         """End the array and hand it out, ready for an artifact's field."""
+        ...
+
+
+class SinkMaker(Protocol):
+    """What makes sinks of a result's arrays in other processes, which get it with their task."""
+
+    def open(self) -> AbstractContextManager[Callable[[DTypeLike], Sink]]:
+        """Give what starts an array of a dtype; all are closed, and what they wrote is safe, at the end."""
         ...
 
 
@@ -113,6 +122,10 @@ class Context(Protocol):
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""
+        ...
+
+    def sink_maker(self) -> SinkMaker:
+        """Return what ranks and items of `map` write arrays of the result with, instead of sending them."""
         ...
 
     def map(
@@ -224,6 +237,14 @@ class MemorySink:
         return pinnable(rows * math.prod(self._row_shape), self._dtype).reshape(rows, *self._row_shape)
 
 
+class MemorySinks:
+    """Sinks that keep their rows in memory (`SinkMaker`)."""
+
+    def open(self) -> AbstractContextManager[Callable[[DTypeLike], Sink]]:
+        """Give what starts an array of a dtype."""
+        return nullcontext(MemorySink)
+
+
 def _copy(rows: NDArray[Any], out: NDArray[Any]) -> None:
     """Copy rows, on several threads where there are many."""
     from gravel.kernels.placement.pinned import fill
@@ -252,6 +273,10 @@ class PlainContext:
     ) -> MemorySink:
         """Start an array in memory."""
         return MemorySink(dtype, row_shape, rows=rows)
+
+    def sink_maker(self) -> SinkMaker:
+        """Return what keeps arrays in memory."""
+        return MemorySinks()
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False

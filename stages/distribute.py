@@ -1,12 +1,10 @@
-"""distribute: a generated graph split over ranks that make it themselves and alone hold it."""
+"""distribute: a graph split over ranks, generated or from files, that no single process holds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import Field, model_validator
+from typing import TYPE_CHECKING
 
 from gravel.kernels.buffers import total
 from gravel.kernels.partition.distributor.buffers import (
@@ -16,10 +14,14 @@ from gravel.kernels.partition.distributor.buffers import (
     distributing,
     distributing_on_gpu,
 )
-from gravel.stages.artifacts import DistributedGraph, VertexIds
+from gravel.stages.artifacts import DistributedGraph, Partition, VertexIds
+from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.generators import GeneratorSource
+from gravel.stages.ingest import STAGE as INGEST
+from gravel.stages.ingest import files, kept_parts
+from gravel.stages.ingest_memory import estimate, working_memory
 from gravel.stages.partitioning.resident import Recipe, find_rank, part_edges, run_ranks
-from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
+from gravel.stages.stage import Extent, Machine, Need, Stage
 
 if TYPE_CHECKING:
     from gravel.kernels.partition.census import Census
@@ -29,27 +31,6 @@ if TYPE_CHECKING:
 
 COMPILED = 90 << 20
 """Measured: what Numba takes to compile the distributor, and to be there at all, in each process."""
-
-
-class DistributeParameters(Parameters):
-    """Parameters: the graph, the number of ranks, and the vertices that every rank knows."""
-
-    source: GeneratorSource
-    """A generator with its parameters, as `ingest` takes it."""
-    ranks: int = Field(default=1, ge=1, le=65536)
-    """Ranks (one GPU or worker each) that make and share the graph."""
-    threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
-    """Vertices with more neighbours than this are delegates; `auto` takes the one that a cost model finds
-    fastest."""
-    hosts: int | None = Field(default=None, ge=1, le=65536)
-    """Number of machines with equally many ranks, for the cost model; by default as few as hold eight ranks
-    each."""
-
-    @model_validator(mode="after")
-    def _fit_together(self) -> DistributeParameters:
-        if self.hosts is not None and self.ranks % self.hosts:
-            raise ValueError(f"{self.ranks} ranks do not make {self.hosts} equal hosts")
-        return self
 
 
 @dataclass(frozen=True)
@@ -97,16 +78,29 @@ def make_as_rank(rank_group: RankContext, task: MakeTask) -> Made:
     )
 
 
-def distribute(context: Context, parameters: DistributeParameters) -> tuple[DistributedGraph, VertexIds]:
-    """Generate a graph on its ranks.
+def distribute(
+    context: Context, parameters: DistributeParameters
+) -> tuple[DistributedGraph | Partition, VertexIds]:
+    """Generate a graph on its ranks, or divide one from files over them.
 
     Each rank, on its own worker if there are enough, makes its share of the edges and symmetrizes them
-    without loops and duplicates. It holds its part of what `partition` would make of the graph. The artifact
-    has only the recipe and the counts.
+    without loops and duplicates. It makes its part of what `partition` would make of the graph. A generated
+    part stays in its worker's memory, and the artifact has only the recipe and the counts. Parts of a graph
+    from files are stored by their ranks.
 
-    Raises `StageError` if a rank's vertices do not fit 32-bit local ids, and for ranks without their own
-    GPUs in a run on GPUs.
+    Raises `StageError` if a rank's vertices do not fit 32-bit local ids, for ranks without their own GPUs
+    in a run on GPUs that generates, and for any fault of the files.
     """
+    if parameters.source is None:
+        from gravel.stages.distributing.from_files import from_files
+
+        return from_files(context, parameters)
+    return _generated(context, parameters, parameters.source)
+
+
+def _generated(
+    context: Context, parameters: DistributeParameters, source: GeneratorSource
+) -> tuple[DistributedGraph, VertexIds]:
     import json
     from dataclasses import asdict
 
@@ -115,7 +109,7 @@ def distribute(context: Context, parameters: DistributeParameters) -> tuple[Dist
     from gravel.kernels.partition.layout import check_ranks
     from gravel.stages.errors import StageError
 
-    source, ranks = parameters.source, parameters.ranks
+    ranks = parameters.ranks
     arguments = source.arguments()
     vertices = size(source.name, **arguments).vertices
     try:
@@ -164,6 +158,8 @@ def device_bytes(vertices: int, arcs: int, ranks: int) -> int:
 def _estimate(
     parameters: DistributeParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
+    if parameters.source is None:
+        return _estimate_of_files(parameters, machine)
     from gravel.kernels.generate import size
 
     source, p = parameters.source, parameters.ranks
@@ -182,14 +178,38 @@ def _estimate(
     )
 
 
+def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Need:
+    """State reading a piece, and then what each rank works in."""
+    from gravel.kernels.buffers import exact
+    from gravel.kernels.partition.distributor.buffers import Size, result
+
+    read = estimate(parameters, {}, machine)
+    edges, ids = read.outputs
+    n, m, p = edges.vertices, 2 * edges.arcs, parameters.ranks
+    each = COMPILED + working_memory(parameters, machine)
+    size = Size(n, m, p, p, n // 16, striped=False)
+    graph = Extent(kind="Partition", vertices=n, arcs=m, bytes=exact(result(size)), ranks=p, normal_arcs=m)
+    return Need(
+        host_bytes=max(read.host_bytes, each),
+        device_bytes=0,
+        outputs=(graph, ids),
+        workers=p if p > 1 else 0,
+        each_host_bytes=each if p > 1 else 0,
+    )
+
+
 STAGE = Stage(
     name="distribute",
-    version=4,
-    about="Generates a graph on the ranks that search it; each holds its own part, and nothing is on disk.",
+    version=5,
+    about="Divides a generated graph, or one from files, over the ranks that search it.",
     parameters=DistributeParameters,
     inputs={},
     outputs=("DistributedGraph", "VertexIds"),
+    outputs_with=dict.fromkeys(("file", "files"), ("Partition", "VertexIds")),
     run=distribute,
     estimate=_estimate,
     cuda=True,
+    files=files,
+    parts=kept_parts,
+    hidden=INGEST.hidden,
 )

@@ -39,11 +39,11 @@ def ingest(context: Context, parameters: IngestParameters) -> tuple[EdgeList, Ve
         made = _generate(context, parameters.source, working_memory(parameters, context.machine))
     elif len(parameters.files or ()) > 1:
         memory = working_memory(parameters, context.machine)
-        made = read_many(context, _parts(parameters), memory, skip=parameters.skip_broken)
+        made = read_many(context, parts(parameters), memory, skip=parameters.skip_broken)
     else:
         made = _read_file(context, parameters, parameters.file or parameters.files[0])  # type: ignore[index]
     if parameters.expect is not None:
-        _check_counts(made[0], parameters.expect, parameters.file)
+        check_counts(made[0].vertex_count, len(made[0].source), parameters.expect, parameters.file)
     return made
 
 
@@ -187,8 +187,9 @@ def _numbered(
     return numbered_on_device(context, header, chunks, device, memory=memory, room=room)
 
 
-def _check_counts(edges: EdgeList, expected: Expected, file: str | None) -> None:
-    found = {"vertices": edges.vertex_count, "edges": len(edges.source)}
+def check_counts(vertices: int, edges: int, expected: Expected, file: str | None) -> None:
+    """Raise StageError for a graph that has other counts than are expected of it."""
+    found = {"vertices": vertices, "edges": edges}
     wanted = {name: count for name, count in expected.model_dump().items() if count is not None}
     wrong = [name for name, count in wanted.items() if found[name] != count]
     if wrong:
@@ -210,9 +211,18 @@ def _watched(
         context.progress(stream.position, total, "B")
 
 
-def _files(parameters: IngestParameters) -> tuple[FileInput, ...]:
+def _read_lone_piece(context: Context, parameters: IngestParameters) -> EdgePiece:
+    """Read the only file of a graph, which may state the graph's vertices."""
+    from gravel.stages.vertex_ids.pieces import piece_of
+
+    edges, ids = _read_file(context, parameters, parameters.file or parameters.files[0])  # type: ignore[index]
+    return piece_of(context, edges, ids, working_memory(parameters, context.machine))
+
+
+def files(parameters: IngestParameters) -> tuple[FileInput, ...]:
+    """List the files that the parameters name."""
     if parameters.files is not None:
-        return tuple(each for _, part in _parts(parameters) for each in _piece_files(part))
+        return tuple(each for _, part in parts(parameters) for each in _piece_files(part))
     return (FileInput(parameters.file, parameters.sha256),) if parameters.file is not None else ()
 
 
@@ -221,13 +231,15 @@ def _piece_files(parameters: IngestParameters) -> tuple[FileInput, ...]:
     return (FileInput(file, columns=tuple(path_columns(file).items()), several=True),)
 
 
-def _parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
+def parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
+    """Return what makes the piece of each of `files`."""
     rest = {"files": None, "expect": None, "skip_broken": False}
     return [(PIECE, parameters.model_copy(update={"file": file, **rest})) for file in parameters.files or ()]
 
 
-def _kept_parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
-    return _parts(parameters) if are_kept(parameters.files or ()) else []
+def kept_parts(parameters: IngestParameters) -> list[tuple[Stage, IngestParameters]]:
+    """Return what makes the pieces that are stored."""
+    return parts(parameters) if are_kept(parameters.files or ()) else []
 
 
 STAGE = Stage(
@@ -240,8 +252,8 @@ STAGE = Stage(
     run=ingest,
     estimate=estimate,
     cuda=True,
-    files=_files,
-    parts=_kept_parts,
+    files=files,
+    parts=kept_parts,
     # What a file holds and its suffixes are part of the recipe; where it lies is not.
     hidden=frozenset({"file", "files", "memory"}),
 )
@@ -250,3 +262,6 @@ PIECE = replace(
     STAGE, name="piece", outputs=("EdgePiece",), run=_read_piece, files=_piece_files, parts=lambda _: ()
 )
 """What `ingest` asks of its context for each of many files; workflows do not name it."""
+
+LONE_PIECE = replace(PIECE, name="lone_piece", run=_read_lone_piece, files=files)
+"""The same of a graph's only file."""

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from gravel.stages.artifacts import EdgeList, VertexIds
+from gravel.stages.artifacts import EdgeList, EdgePiece, VertexIds
 from gravel.stages.errors import StageError
 from gravel.stages.urls import is_url, shown
 
@@ -60,6 +60,13 @@ def read_many(
     """Make a piece of each file and merge them; `skip` leaves out files that cannot be read."""
     from gravel.stages.vertex_ids.pieces import merged
 
+    return merged(context, read_pieces(context, parts, skip=skip), memory)
+
+
+def read_pieces(
+    context: Context, parts: Sequence[tuple[Stage, IngestParameters]], *, skip: bool
+) -> list[EdgePiece]:
+    """Make a piece of each file; those that have edges, all of one kind, in the order of their digests."""
     files = [str(parameters.file) for _, parameters in parts]
     for file, times in Counter(files).items():
         if times > 1:
@@ -88,8 +95,7 @@ def read_many(
     if not found:
         why = ", or the filter leaves none" if parts[0][1].filter is not None else ""
         raise StageError(f"none of the {len(files):,} files has an edge{why}", hint="name other files")
-    parts_in_order = sorted((part for _, part in found), key=lambda part: part.digest)
-    return merged(context, [part.artifact for part in parts_in_order], memory)
+    return [part.artifact for part in sorted((part for _, part in found), key=lambda part: part.digest)]
 
 
 def _leave_out(context: Context, file: str, error: StageError, *, skip: bool) -> None:

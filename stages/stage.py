@@ -12,7 +12,7 @@ import inspect
 import pkgutil
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -232,6 +232,8 @@ class Stage:
     outputs: tuple[str, ...]
     run: Callable[..., Artifact | tuple[Artifact, ...]]
     estimate: Callable[[Any, Mapping[str, tuple[Extent, ...]], Machine], Need]
+    outputs_with: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Outputs instead of those where a parameter of such a name is given."""
     measures: bool = False  # result contains timings: the hardware is part of the recipe
     times: Callable[[Any], bool] = _never  # whether results rest on timings with these parameters
     cuda: bool = False  # has a CUDA implementation
@@ -247,6 +249,11 @@ class Stage:
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices
     hidden: frozenset[str] = field(default_factory=frozenset)  # parameters that are not part of the recipe
     origin: Origin | None = None  # set where it is loaded; None for gravel's own
+
+    def given(self, names: Iterable[str]) -> Stage:
+        """Return the stage as it is where parameters of these names are given."""
+        outputs = next((self.outputs_with[name] for name in names if name in self.outputs_with), self.outputs)
+        return self if outputs == self.outputs else replace(self, outputs=outputs)
 
     def is_timed(self, parameters: Any) -> bool:
         """Return whether results depend on how fast the hardware is."""

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gravel.stages.artifacts import Centrality, DistributedGraph, Graph, Traversal, Verification
+from gravel.stages.artifacts import (
+    Centrality,
+    DistributedGraph,
+    Graph,
+    Partition,
+    Traversal,
+    Verification,
+)
 from gravel.stages.stage import CannotRun, Slot, Stage
 from gravel.stages.traversal.parameters import OF_ALL_VERTICES
 from gravel.stages.verifying.need import VerifyParameters, estimate
@@ -20,7 +27,7 @@ def verify(
     context: Context,
     parameters: VerifyParameters,
     *,
-    graph: Graph | DistributedGraph,
+    graph: Graph | DistributedGraph | Partition,
     traversal: Traversal | Centrality,
 ) -> Verification:
     """Check every search, or the components, against the graph that `symmetrize` made.
@@ -31,8 +38,8 @@ def verify(
 
     If a traversal reports incomplete components, `verify` checks that none were merged, and counts the parts.
     What was searched against arcs, or both ways, is checked in the same direction.
-    The ranks of a distributed graph check their own arcs. Shortest paths are checked one at a time. For
-    strongly connected components the GPU holds the whole graph and its rows of predecessors.
+    The ranks of a distributed graph, or of a partition, check their own arcs. Shortest paths are checked one
+    at a time. For strongly connected components the GPU holds the whole graph and its rows of predecessors.
     PageRank is checked on the CPU: one more step along the arcs must change less than its tolerance. Of other
     centralities there is no check.
 
@@ -50,7 +57,7 @@ def verify(
     if isinstance(traversal, Centrality):
         return _verify_ranks(context, parameters, graph, traversal)
     try:
-        if isinstance(graph, DistributedGraph):
+        if isinstance(graph, DistributedGraph | Partition):
             return _verify_over_ranks(context, graph, traversal)
         if traversal.algorithm in OF_ALL_VERTICES and traversal.component is None:
             raise ValueError("the traversal has no component labels")
@@ -65,13 +72,16 @@ def verify(
 
 
 def _verify_ranks(
-    context: Context, parameters: VerifyParameters, graph: Graph | DistributedGraph, ranks: Centrality
+    context: Context,
+    parameters: VerifyParameters,
+    graph: Graph | DistributedGraph | Partition,
+    ranks: Centrality,
 ) -> Verification:
     from gravel.stages.errors import StageError
     from gravel.stages.turning import turned_on_host
     from gravel.stages.verifying.host import verify_pagerank
 
-    if ranks.convergence is None or isinstance(graph, DistributedGraph):
+    if ranks.convergence is None or not isinstance(graph, Graph):
         of = ranks.measure if ranks.convergence is None else "PageRank over ranks"
         raise StageError(
             f"verify has no check of {of}", hint="give it a traversal, or PageRank of a graph of symmetrize"
@@ -117,10 +127,18 @@ def _verify_graph(
     return verify_on_host(context, graph, traversal)
 
 
-def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Traversal) -> Verification:
+def _verify_over_ranks(
+    context: Context, graph: DistributedGraph | Partition, traversal: Traversal
+) -> Verification:
+    from gravel.stages.errors import StageError
     from gravel.stages.verifying.checks import verified_components, verified_searches
     from gravel.stages.verifying.ranks import checks_over_ranks
 
+    if isinstance(graph, Partition) and not _is_as_distributed(graph):
+        raise StageError(
+            "ranks check a symmetric partition by degree, without loops, duplicates and another order",
+            hint="give verify the graph of symmetrize that was partitioned",
+        )
     if traversal.algorithm == "components":
         from gravel.stages.verifying.ranks import checks_of_components
 
@@ -129,6 +147,11 @@ def _verify_over_ranks(context: Context, graph: DistributedGraph, traversal: Tra
         raise ValueError("the traversal does not say its sources")
     found = (checks for _, checks in checks_over_ranks(context, graph, traversal))
     return verified_searches(context, traversal, found, "ranks", kept=traversal.checks is not None)
+
+
+def _is_as_distributed(graph: Partition) -> bool:
+    plain = graph.symmetric and graph.deduplicated and not graph.loop_count
+    return plain and graph.permutation is None and graph.scheme == "delegates"
 
 
 def _cannot_run(parameters: VerifyParameters, backend: str) -> CannotRun | None:
@@ -144,7 +167,7 @@ STAGE = Stage(
     parameters=VerifyParameters,
     inputs={
         "graph": Slot(
-            kinds=("Graph", "DistributedGraph"),
+            kinds=("Graph", "DistributedGraph", "Partition"),
             about="the graph that was searched, as symmetrize or distribute made it",
         ),
         "traversal": Slot(kinds=("Traversal", "Centrality"), about="the result to check"),

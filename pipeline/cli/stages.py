@@ -68,6 +68,7 @@ def _details(stage: Stage) -> Iterator[str]:
             yield f"  {slot}: {_kinds(each)}"
             yield f"      {each.about}"
     yield f"\noutputs\n  {', '.join(stage.outputs)}"
+    yield from (f"  with {name}: {', '.join(kinds)}" for name, kinds in stage.outputs_with.items())
     lines = list(_fields(stage.parameters, "  ", ()))
     yield "\nparameters" if lines else "\nno parameters"
     yield from lines
@@ -107,6 +108,7 @@ def _to_json(stage: Stage) -> dict[str, Any]:
         "about": stage.about,
         "inputs": {slot: vars(each) for slot, each in stage.inputs.items()},
         "outputs": list(stage.outputs),
+        "outputs_with": {name: list(kinds) for name, kinds in stage.outputs_with.items()},
         "origin": None if stage.origin is None else vars(stage.origin),
         "measures": stage.measures,
         "cuda": stage.cuda,

@@ -138,7 +138,7 @@ class ArraySink:
         self._leaves: list[Future[bytes]] = []
         self._synced: list[Future[None]] = []
         with storage_errors(self._root):
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
 
     def append(self, rows: NDArray[Any], *, given: bool = False) -> None:
         """Add rows at the end; nothing of them is needed after this returns.
@@ -217,8 +217,8 @@ class ArraySink:
         return self.closed
 
     def _end_file(self, layout: Layout, leaves: bytes) -> None:
-        self.manifest = [write_file(self.folder, METADATA, layout.metadata(), durable=self._durable)]
-        self.manifest += [StoredFile(path, size, None) for path, size in layout.files() if path != METADATA]
+        write_file(self.folder, METADATA, layout.metadata(), durable=self._durable)
+        self.manifest = manifest_of(layout)
         if layout.leaf_count > 1:
             write_file(self.folder, LEAVES, leaves, durable=self._durable)
         if self._handle is None:
@@ -258,6 +258,13 @@ class ArraySink:
             with suppress(OSError):
                 os.close(self._handle)
             self._handle = None
+
+
+def manifest_of(layout: Layout) -> list[StoredFile]:
+    """Return the files of an array's folder."""
+    text = layout.metadata()
+    rest = [StoredFile(path, size, None) for path, size in layout.files() if path != METADATA]
+    return [StoredFile(METADATA, len(text), blake3(text).hexdigest()), *rest]
 
 
 def write_file(folder: Path, name: str, text: bytes, *, durable: bool) -> StoredFile:

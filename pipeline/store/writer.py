@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import socket
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
+from gravel.pipeline.store.elsewhere import SinksElsewhere, WrittenElsewhere
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.files import sync_folder
 from gravel.pipeline.store.folder import CacheFolder, Prepared, publish
@@ -24,11 +26,11 @@ from gravel.pipeline.store.leases import Lease
 from gravel.pipeline.store.reader import find_fault, open_array
 from gravel.pipeline.store.records import ArtifactRecord, StoredFile
 from gravel.pipeline.store.sink import ArraySink, WriteThreads, run_now, write_file
+from gravel.pipeline.store.stored_array import StoredArray
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from gravel.pipeline.store.stored_array import StoredArray
     from gravel.stages.artifact import Array, Artifact
 
 THREADS_FROM = 1 << 20
@@ -111,10 +113,8 @@ class ArtifactWriter:
         self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
     ) -> ArraySink:
         """Start an array that grows by appending rows of this shape; how many come makes no difference."""
-        if self._staging is None:
-            self._staging = self._folder("arrays of a running stage")
         sink = ArraySink(
-            self._staging / uuid.uuid4().hex,
+            self._staged() / uuid.uuid4().hex,
             dtype,
             tuple(row_shape),
             self._threads,
@@ -125,6 +125,16 @@ class ArtifactWriter:
         )
         self._sinks.append(sink)
         return sink
+
+    def sinks_elsewhere(self) -> SinksElsewhere:
+        """Return what makes sinks in other processes, whose arrays `prepare` takes as its own."""
+        host = socket.gethostname()
+        return SinksElsewhere(self._cache.root, self._staged(), host, self._durable, self._passing)
+
+    def _staged(self) -> Path:
+        if self._staging is None:
+            self._staging = self._folder("arrays of a running stage")
+        return self._staging
 
     def publish(self, artifact: Artifact) -> ArtifactRecord:
         """Store an artifact and return its record; see `prepare`."""
@@ -161,6 +171,10 @@ class ArtifactWriter:
                 if sink.closed is array and sink not in sinks.values():
                     sinks[name] = sink
                     break
+            else:
+                if isinstance(array, StoredArray) and array.folder.parent == self._staging:
+                    sinks[name] = WrittenElsewhere(array, self._threads)
+                    self._sinks.append(sinks[name])
         if expected is None:
             pool = self._threads.digesters
             contents = {

@@ -24,7 +24,7 @@ from gravel.pipeline.store.committer import Result as Output
 from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.protocol import Progress
-from gravel.stages.context import Checkpoint, MemorySink, NoCheckpoint, Part, Sink
+from gravel.stages.context import Checkpoint, MemorySink, MemorySinks, NoCheckpoint, Part, Sink, SinkMaker
 from gravel.stages.errors import StageError
 from gravel.stages.urls import hidden_in_text, is_url, shown, visible
 
@@ -110,6 +110,10 @@ class WorkerContext:
         if self.writer is None:
             return cast(Sink, MemorySink(dtype, row_shape, rows=rows))
         return self.writer.sink(dtype, row_shape, rows=rows)
+
+    def sink_maker(self) -> SinkMaker:
+        """Return what other processes write arrays of the result with."""
+        return MemorySinks() if self.writer is None else self.writer.sinks_elsewhere()
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Report how far the stage is; most reports in quick succession are dropped, the last is not."""

@@ -119,7 +119,7 @@ class _EntryReader:
             name = to_text(wanted.value)
             self.fault("stage", f"there is no stage {name!r:.60}", suggest(name, stages, "stage"))
             return None
-        return stages[wanted.value]
+        return stages[wanted.value].given(self.node.items)
 
     def keep(self) -> bool:
         keep = self.value("keep", True)

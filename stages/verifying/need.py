@@ -110,7 +110,7 @@ def estimate(
 
 def _need(parameters: VerifyParameters, graph: Extent, traversal: Extent, machine: Machine) -> Need:
     outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
-    if graph.kind == "DistributedGraph":
+    if graph.kind in ("DistributedGraph", "Partition"):
         return _ranks_need(graph, traversal, outputs)
     checked = _checked(graph, traversal)
     if machine.backend != "cuda":
@@ -142,7 +142,8 @@ def _ranks_need(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -
         labels = traversal.bytes // traversal.searches
         checking = (*known(p * n, "i4", "host"), *table("host", read=("u1", (3, labels))))
     compiled = distribute.COMPILED
-    host = compiled + distribute.host_bytes(n, m, p) + total(checking, "host")
+    made = distribute.host_bytes(n, m, p) if graph.kind == "DistributedGraph" else 0
+    host = compiled + made + total(checking, "host")
     return Need(host, 0, outputs, workers=p if p > 1 else 0, each_host_bytes=compiled if p > 1 else 0)
 
 

@@ -1,16 +1,22 @@
-"""Traversals verified by the ranks that hold the graph: as they were found there, or from their labels."""
+"""Traversals verified by the ranks of a graph: as they were found there, or from their labels.
+
+Ranks of a generated graph are in the memory of their workers; those of a stored partition are mapped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gravel.stages.artifacts import DistributedGraph, Partition
 from gravel.stages.partitioning.resident import Recipe, Resident, find_rank, run_ranks, wire_of
+from gravel.stages.ranks.rank import Residents
 
 if TYPE_CHECKING:
     from gravel.kernels.verify import Check
-    from gravel.stages.artifacts import DistributedGraph, Traversal
+    from gravel.stages.artifacts import Traversal
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
 
@@ -20,10 +26,64 @@ PIECE = 1 << 24
 
 
 @dataclass(frozen=True)
-class CheckTask:
-    """Labels of one search for each rank to take its own of."""
+class StoredRanks:
+    """The ranks of a stored partition; `token` is the name of what they keep from check to check."""
 
-    recipe: Recipe
+    token: str
+    arrays: Mapping[str, Any]
+    delegates: Any
+    threshold: int
+    vertex_count: int
+    arc_count: int
+
+    @classmethod
+    def of(cls, graph: Partition) -> StoredRanks:
+        """Name the ranks of a partition."""
+        counts = graph.threshold, graph.vertex_count, graph.arc_count
+        return cls(uuid.uuid4().hex, graph.arrays, graph.delegates, *counts)
+
+    def load(self, rank: int) -> Resident:
+        """Map a rank's arrays."""
+        import numpy
+
+        from gravel.kernels.partition.distributor.program import RankShare
+        from gravel.kernels.partition.layout import rank_from_arrays
+
+        part = rank_from_arrays(self.arrays, rank)
+        counts = self.threshold, self.vertex_count, self.arc_count
+        return Resident(RankShare(part, numpy.asarray(self.delegates), *counts), "cpu", {})
+
+
+Ranks = Recipe | StoredRanks
+
+STORED: Residents[Resident] = Residents()
+"""Ranks of stored partitions that this process checks with."""
+
+
+def ranks_of(graph: DistributedGraph | Partition) -> Ranks:
+    """Name the ranks of a graph."""
+    return StoredRanks.of(graph) if isinstance(graph, Partition) else Recipe.of(graph)
+
+
+def _found(rank_group: RankContext, ranks: Ranks) -> tuple[RankContext, Resident]:
+    if isinstance(ranks, StoredRanks):
+        rank = rank_group.rank
+        return rank_group, STORED.find(ranks.token, rank, lambda: ranks.load(rank))
+    named, resident, _ = find_rank(rank_group, ranks, None)
+    return named, resident
+
+
+def _let_go(rank_group: RankContext, ranks: Ranks) -> None:
+    if isinstance(ranks, StoredRanks):
+        STORED.drop(ranks.token, rank_group.rank)
+
+
+@dataclass(frozen=True)
+class CheckTask:
+    """Labels of one search for each rank to take its own of; the `last` one of a stored partition."""
+
+    ranks: Ranks
+    last: bool
     threads: int
     source: int
     distance: Any
@@ -38,7 +98,9 @@ def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
     from gravel.kernels.verify.ranks import check_program
 
     set_threads(task.threads)
-    named, resident, _ = find_rank(rank_group, task.recipe, None)
+    named, resident = _found(rank_group, task.ranks)
+    if task.last:
+        _let_go(rank_group, task.ranks)
     checker = checker_of(resident, named.size)
     own = [
         None if labels is None else checker.xp.asarray(labels[named.rank :: named.size].copy())
@@ -51,7 +113,7 @@ def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
 
 
 def checks_over_ranks(
-    context: Context, graph: DistributedGraph, traversal: Traversal
+    context: Context, graph: DistributedGraph | Partition, traversal: Traversal
 ) -> Iterator[tuple[int, list[Check]]]:
     """Yield each source with its checks.
 
@@ -67,9 +129,11 @@ def checks_over_ranks(
         for source, records in zip(sources, traversal.checks, strict=True):
             yield source, [recorded(record) for record in records]
         return
+    ranks = ranks_of(graph)
     for search, source in enumerate(sources):
         task = CheckTask(
-            recipe=Recipe.of(graph),
+            ranks=ranks,
+            last=search + 1 == len(sources),
             threads=context.machine.threads,
             source=source,
             distance=None
@@ -107,7 +171,7 @@ def checker_of(resident: Resident, ranks: int) -> Any:
 class LabelsTask:
     """Labels of all vertices, of which each rank takes its own."""
 
-    recipe: Recipe
+    ranks: Ranks
     threads: int
     component: Any
 
@@ -119,7 +183,8 @@ def check_labels_as_rank(rank_group: RankContext, task: LabelsTask) -> list[Chec
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
-    named, resident, _ = find_rank(rank_group, task.recipe, None)
+    named, resident = _found(rank_group, task.ranks)
+    _let_go(rank_group, task.ranks)
     resident.kept.clear()
     n, p = len(task.component), named.size
     own = numpy.empty(len(range(named.rank, n, p)), task.component.dtype)
@@ -152,7 +217,9 @@ def check_labels(rank_group: RankContext, resident: Resident, component: Any) ->
         return drive(check_components_program(Endpoint(wire), checker, component), wire)
 
 
-def checks_of_components(context: Context, graph: DistributedGraph, traversal: Traversal) -> list[Check]:
+def checks_of_components(
+    context: Context, graph: DistributedGraph | Partition, traversal: Traversal
+) -> list[Check]:
     """Give the checks of components: as the ranks made them at once, or made now by the ranks.
 
     Raises ValueError for a traversal that has neither labels nor checks.
@@ -161,5 +228,5 @@ def checks_of_components(context: Context, graph: DistributedGraph, traversal: T
         if not traversal.checks:
             raise ValueError("the traversal has neither component labels nor checks")
         return [recorded(record) for record in traversal.checks[0]]
-    task = LabelsTask(Recipe.of(graph), context.machine.threads, traversal.component)
+    task = LabelsTask(ranks_of(graph), context.machine.threads, traversal.component)
     return run_ranks(context, check_labels_as_rank, task, graph.ranks)[0]

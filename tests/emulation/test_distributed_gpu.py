@@ -17,7 +17,8 @@ from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.partition.distributor import wires
 from gravel.kernels.partition.distributor.cuda import RankBuilder
 from gravel.stages.context import PlainContext
-from gravel.stages.distribute import DistributeParameters, distribute
+from gravel.stages.distribute import distribute
+from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partitioning import resident
 from gravel.stages.ranks.distributed import MADE_ANEW

@@ -10,7 +10,8 @@ import pytest
 
 from gravel.stages.artifacts import DistributedGraph
 from gravel.stages.context import PlainContext
-from gravel.stages.distribute import DistributeParameters, distribute
+from gravel.stages.distribute import distribute
+from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.errors import StageError
 from gravel.stages.partitioning import resident
 from gravel.stages.rank_group import RankGroupBroken

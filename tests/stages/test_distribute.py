@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from gravel.kernels.partition.layout import to_arrays
 from gravel.stages.artifacts import DistributedGraph, Graph, Traversal
 from gravel.stages.context import PlainContext
-from gravel.stages.distribute import COMPILED, STAGE, DistributeParameters, distribute
+from gravel.stages.distribute import COMPILED, STAGE, distribute
+from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.ingest import ingest
 from gravel.stages.ingest_parameters import IngestParameters

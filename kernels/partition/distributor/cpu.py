@@ -16,7 +16,7 @@ from gravel.kernels.partition.census import LARGEST, capped
 from gravel.kernels.partition.census_cpu import count_rows
 from gravel.kernels.partition.chunks import lower_end, offsets_of, position_of
 from gravel.kernels.partition.distributor import buffers
-from gravel.kernels.partition.distributor.program import EdgeSource
+from gravel.kernels.partition.distributor.program import Edges
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
 from gravel.kernels.partition.shares import DelegateIndex, index_delegates
 from gravel.kernels.row_blocks import row_blocks, run_blocks
@@ -137,7 +137,7 @@ class RankBuilder:
     Raises ValueError for fewer than one rank, or one with 2^32 - 1 vertices or more.
     """
 
-    def __init__(self, source: EdgeSource, ranks: int, rank: int) -> None:
+    def __init__(self, source: Edges, ranks: int, rank: int) -> None:
         self.source, self.ranks, self.rank = source, ranks, rank
         self._n = source.vertices
         check_ranks(self._n, ranks)
@@ -227,8 +227,8 @@ class RankBuilder:
         run_blocks(lambda a, b: _count_kinds(a, b, *rows, *counts), blocks)
         starts = [offsets_of(each) for each in counts]
         arcs = [int(each[-1]) for each in starts]
-        nn, nd = numpy.empty(arcs[0], self._dtype), numpy.empty(arcs[1], numpy.uint32)
-        tails, heads = (numpy.empty(arcs[2], numpy.uint32) for _ in range(2))
+        nn, nd = self._array(arcs[0], self._dtype), self._array(arcs[1], numpy.uint32)
+        tails, heads = (self._array(arcs[2], numpy.uint32) for _ in range(2))
         run_blocks(lambda a, b: _fill_kinds(a, b, *rows, *starts, nn, nd, tails, heads), blocks)
         self._offsets = self._columns = numpy.empty(0, numpy.int64)
         self._index = None
@@ -236,6 +236,10 @@ class RankBuilder:
         subgraphs["dn"] = self._turned(subgraphs["nd"])
         subgraphs["dd"] = self._both_ways(tails, heads)
         return make_rank(self.rank, subgraphs), self._delegates
+
+    def _array(self, length: int, dtype: Any) -> NDArray[Any]:
+        """Make an array as long as arcs of this rank are many."""
+        return numpy.empty(length, dtype)
 
     def _turned(self, nd: Subgraph) -> Subgraph:
         counts = numpy.zeros(len(self._delegates), numpy.int64)

@@ -23,6 +23,24 @@ PIECE = 1 << 24
 Steps = Generator[Ticket, dict[int, Any], Any]
 
 
+class Edges(Protocol):
+    """The edges of an undirected graph, of which each rank takes an equal share."""
+
+    @property
+    def vertices(self) -> int:
+        """Count the vertices."""
+        ...
+
+    @property
+    def edges(self) -> int:
+        """Count the edges as listed, loops and repetitions included."""
+        ...
+
+    def make(self, first: int, count: int, backend: str = "cpu") -> tuple[Any, Any]:
+        """Give both ends of edges `first` to `first + count`."""
+        ...
+
+
 @dataclass(frozen=True)
 class EdgeSource:
     """An undirected graph by its recipe; `name` and `arguments` are those of `gravel.kernels.generate`."""
@@ -53,9 +71,13 @@ class EdgeSource:
 class Builder(Protocol):
     """A rank's side of the work; arrays are those of its side, and only it looks into them."""
 
-    source: EdgeSource
     ranks: int
     rank: int
+
+    @property
+    def source(self) -> Edges:
+        """The edges of the graph."""
+        ...
 
     def arcs_by_owner(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
         """Make edges, and their arcs by the rank that owns the source: local rows, columns where asked."""
@@ -115,8 +137,8 @@ class RankShare:
     threshold: int
     vertex_count: int
     arc_count: int
-    census: Census  # of the whole graph
-    sizes: tuple[RankSize, ...]  # of all ranks
+    census: Census | None = None  # of the whole graph, where it was counted
+    sizes: tuple[RankSize, ...] = ()  # of all ranks, likewise
 
 
 def distribute_program(

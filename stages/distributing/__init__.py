@@ -1,0 +1,1 @@
+"""Graphs from files over ranks: owners number the ids, and get the arcs of their rows."""

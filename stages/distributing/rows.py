@@ -1,0 +1,156 @@
+"""A rank's side of the distributor with arcs on disk: rows are built range by range, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from gravel.kernels.csr.buffers import ROW
+from gravel.kernels.csr.rows import RowBuilder
+from gravel.kernels.csr.split import split
+from gravel.kernels.partition.chunks import offsets_of
+from gravel.kernels.partition.distributor.cpu import RankBuilder
+from gravel.kernels.partition.layout import Subgraph
+from gravel.stages.distributing.pieces import NumberedEdges
+from gravel.stages.errors import StageError
+from gravel.stages.partitioning.ranges import allocated
+from gravel.stages.symmetrizing.building import Spool, plan_ranges
+
+Arcs = tuple[NDArray[Any], NDArray[Any]]
+
+STEP = 1 << 20
+"""Arcs that are turned around at once."""
+
+
+class SpilledRows:
+    """Rows that are filled in any order, and sorted range by range where they do not fit `memory` at once.
+
+    `counts` int64 (rows + 2,) has the arcs of row r at counts[r + 2], and is used up.
+    """
+
+    def __init__(
+        self, folder: Path, counts: NDArray[numpy.int64], dtype: Any, vertex_count: int, memory: int
+    ) -> None:
+        self._counts, self._vertex_count = counts, vertex_count
+        self.arcs = int(counts[2:].sum())
+        self._dtype = numpy.dtype(dtype)
+        self.bounds = plan_ranges(
+            counts[2:], budget=memory, bytes_per_arc=2 * self._dtype.itemsize, bytes_per_row=ROW
+        )
+        self._ends = numpy.array(self.bounds)
+        self._whole = RowBuilder(counts, self._dtype) if len(self.bounds) == 2 else None
+        self._spool = Spool(folder, len(self.bounds) - 1, self._dtype)
+
+    def add(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
+        """Put arcs, all of which were counted, into their rows."""
+        if self._whole is not None:
+            self._whole.add(rows, columns)
+        else:
+            arcs = rows.astype(self._dtype, copy=False), columns.astype(self._dtype, copy=False)
+            self._spool.add(*split(*arcs, self._ends, direction="as_given", keep_loops=True))
+
+    def finish(self, columns: NDArray[Any], *, keep_duplicates: bool) -> tuple[NDArray[numpy.int64], int]:
+        """Write sorted columns to the front of an array; returns row offsets, and the count of columns."""
+        offsets = numpy.zeros(len(self._counts) - 1, numpy.int64)
+        end = 0
+        with closing(self._spool):
+            for index, (first, last) in enumerate(pairwise(self.bounds)):
+                builder = self._whole or RowBuilder(
+                    self._counts[first : last + 2].copy(), self._dtype, first_vertex=first
+                )
+                for rows, heads in self._spool.blocks(index):
+                    builder.add(rows, heads)
+                self._whole = None
+                made = builder.finish(keep_duplicates=keep_duplicates, vertex_count=self._vertex_count)
+                del builder
+                columns[end : end + len(made.column_indices)] = made.column_indices
+                offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
+                end += len(made.column_indices)
+                self._spool.remove(index)
+        return offsets, end
+
+
+class SpillingBuilder(RankBuilder):
+    """Rank `rank` of `ranks` of a graph from files, with `memory` bytes for arcs and the rest in files.
+
+    Raises StageError where the arcs of one vertex do not fit.
+    """
+
+    def __init__(self, source: NumberedEdges, ranks: int, rank: int, folder: Path, memory: int) -> None:
+        super().__init__(source, ranks, rank)
+        self._folder, self._memory = folder, memory
+        self._files = count()
+        self._rows: SpilledRows | None = None
+
+    def close_counts(self) -> None:
+        """Cut the rows into ranges that fit."""
+        self._rows = self._spilled(self._counts, self._dtype, self._n)
+
+    def place(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
+        """Put arcs, all of which were counted, into their rows."""
+        assert self._rows is not None
+        self._rows.add(rows, columns)
+
+    def close_rows(self) -> None:
+        """Sort the rows and drop duplicates."""
+        assert self._rows is not None
+        columns = self._array(self._rows.arcs, self._dtype)
+        self._offsets, arcs = self._rows.finish(columns, keep_duplicates=False)
+        self._columns = columns[:arcs]
+        self._rows = None
+
+    def _spilled(self, counts: NDArray[numpy.int64], dtype: Any, vertex_count: int) -> SpilledRows:
+        try:
+            return SpilledRows(self._folder, counts, dtype, vertex_count, self._memory // 2)
+        except StageError as error:
+            raise StageError(error.message, hint="give `memory` more, or leave that vertex out") from None
+
+    def _array(self, length: int, dtype: Any) -> NDArray[Any]:
+        """Make an array in the pages of a file, which the system writes out where memory is short."""
+        file = allocated(self._folder / f"array{next(self._files)}", dtype, length)
+        array = numpy.asarray(file.map("r+"))
+        file.path.unlink()
+        return array
+
+    def _turned(self, nd: Subgraph) -> Subgraph:
+        rows = numpy.arange(len(nd.row_offsets) - 1, dtype=numpy.uint32)
+        lengths = numpy.diff(nd.row_offsets)
+        return self._of_delegates(len(rows), lambda: _turned_arcs(rows, lengths, nd.column_indices))
+
+    def _both_ways(self, tails: NDArray[Any], heads: NDArray[Any]) -> Subgraph:
+        def arcs() -> Iterator[Arcs]:
+            for first in range(0, len(tails), STEP):
+                some = tails[first : first + STEP], heads[first : first + STEP]
+                yield some
+                yield some[::-1]
+
+        return self._of_delegates(len(self._delegates), arcs)
+
+    def _of_delegates(self, columns: int, arcs: Any) -> Subgraph:
+        """Build the rows of delegates from arcs that can be gone through twice."""
+        counts = numpy.zeros(len(self._delegates) + 2, numpy.int64)
+        for rows, _ in arcs():
+            counts[2:] += numpy.bincount(rows, minlength=len(self._delegates))
+        spilled = self._spilled(counts, numpy.uint32, max(1, columns))
+        for rows, heads in arcs():
+            spilled.add(rows, heads)
+        made = self._array(spilled.arcs, numpy.uint32)
+        offsets, _ = spilled.finish(made, keep_duplicates=True)
+        return Subgraph(offsets_of(numpy.diff(offsets)), made)
+
+
+def _turned_arcs(rows: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any]) -> Iterator[Arcs]:
+    """Yield the arcs of rows turned around, about `STEP` at a time."""
+    ends = numpy.cumsum(lengths, dtype=numpy.int64)
+    first = 0
+    while first < len(rows):
+        begin = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(numpy.searchsorted(ends, begin + STEP, side="right")))
+        yield columns[begin : int(ends[last - 1])], numpy.repeat(rows[first:last], lengths[first:last])
+        first = last

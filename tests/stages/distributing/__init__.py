@@ -1,0 +1,1 @@
+"""Tests of graphs from files over ranks."""
