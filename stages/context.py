@@ -158,6 +158,10 @@ class Context(Protocol):
         """
         ...
 
+    def make_parts(self, many: Iterable[tuple[Stage, Parameters]], *, kept: bool) -> None:
+        """Make missing parts on the reserved workers at once, if there are any; `part` finds them."""
+        ...
+
     def log(self, message: str) -> None:
         """Add a line to the stage's log."""
         ...
@@ -311,6 +315,9 @@ class PlainContext:
         context.note = context.remark = heard.append
         made: Any = stage.run(context, parameters)
         return Part(made, tuple(heard), digest_of(made))
+
+    def make_parts(self, many: Iterable[tuple[Stage, Parameters]], *, kept: bool) -> None:
+        """Do nothing: there are no other workers."""
 
     def remark(self, message: str) -> None:
         """Warn, as libraries do."""

@@ -18,7 +18,7 @@ from gravel.stages.generators import GeneratorSource, fits_device, generated_par
 from gravel.stages.ingest_memory import block_bytes, estimate, working_memory
 from gravel.stages.ingest_parameters import Expected, IngestParameters
 from gravel.stages.many_files import NO_VALUE, are_kept, path_columns, read_many
-from gravel.stages.stage import FileInput, Stage
+from gravel.stages.stage import FileInput, Stage, no_parts
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ STAGE = Stage(
 )
 
 PIECE = replace(
-    STAGE, name="piece", outputs=("EdgePiece",), run=_read_piece, files=_piece_files, parts=lambda _: ()
+    STAGE, name="piece", outputs=("EdgePiece",), run=_read_piece, files=_piece_files, parts=no_parts
 )
 """What `ingest` asks of its context for each of many files; workflows do not name it."""
 

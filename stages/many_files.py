@@ -72,6 +72,7 @@ def read_pieces(
         if times > 1:
             context.remark(f"{shown(file)} is listed {times} times, and its edges count as often")
     kept, sizes, found = are_kept(files), list(map(text_size, files)), []
+    context.make_parts(parts, kept=kept)
     for number, (stage, parameters) in enumerate(parts):
         file, before = files[number], sum(sizes[:number])
 

@@ -196,7 +196,8 @@ def _no_files(parameters: Any) -> tuple[FileInput, ...]:
     return ()
 
 
-def _no_parts(parameters: Any) -> Sequence[tuple[Stage, Any]]:
+def no_parts(parameters: Any) -> Sequence[tuple[Stage, Any]]:
+    """Ask for no parts."""
     return ()
 
 
@@ -243,7 +244,7 @@ class Stage:
     """What parameters ask that inputs of these kinds, by slot, do not have."""
     ranks: Callable[[Any], int] | None = None  # workers that `context.rank_group` needs at once
     files: Callable[[Any], tuple[FileInput, ...]] = _no_files
-    parts: Callable[[Any], Sequence[tuple[Stage, Any]]] = _no_parts  # what it asks of `context.part`
+    parts: Callable[[Any], Sequence[tuple[Stage, Any]]] = no_parts  # what it asks of `context.part`
     source_ids: Callable[[Any], tuple[int | str, ...]] = _no_ids  # file ids named by the parameters
     ids_file: Callable[[Any], str | None] = _no_file  # a file that lists such ids, one a line
     with_vertices: Callable[[Any, Sequence[int]], Any] = _same  # those ids replaced by internal indices

@@ -235,6 +235,7 @@ def run_packed_rank(
     function: Callable[..., Any], invitation: Invitation, parcel: Parcel, scratch: Path
 ) -> tuple[bool, Any]:
     """Run one rank on the item in a parcel; returns (True, a parcel) or (False, exception)."""
+    os.umask(mask_for(cache_of_scratch(scratch)))
     try:
         done, answer = run_rank(function, invitation, parcel.unpack(last=False))
         return done, pack(answer, scratch) if done else answer
@@ -265,6 +266,7 @@ def run_items(
         except Exception as error:
             return False, _portable(error)
 
+    os.umask(mask_for(cache_of_scratch(scratch)))
     with Peak(tidy=False) as peak:
         items = parcel.unpack(last=False)
         if len(items) == 1:

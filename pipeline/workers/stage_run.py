@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.records.profile import Spans
-from gravel.pipeline.workers.context import Parts, Services, WorkerContext
+from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import StageLog, explain_error
+from gravel.pipeline.workers.parts import Parts
 from gravel.pipeline.workers.peak import Peak, free_on_device
 from gravel.pipeline.workers.protocol import Compiles, StageOutcome, StageTask
 from gravel.pipeline.workers.results_in_memory import (
@@ -92,7 +93,7 @@ def _limit_threads(task: StageTask) -> None:
 def _compute(task: StageTask, services: Services, log: StageLog, spans: Spans) -> StageOutcome:
     task = _with_room_on_device(task, log)
     parts = Parts(task, services, log)
-    context = WorkerContext(task, services, log, parts.get)
+    context = WorkerContext(task, services, log, parts.get, parts.make_ahead)
     inputs: dict[str, Any] = {}
     with spans.take("read"):
         for slot, ids in task.inputs.items():

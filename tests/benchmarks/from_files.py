@@ -1,0 +1,133 @@
+"""A graph of Parquet files over ranks, beside one machine: seconds by phase, and anonymous memory by process.
+
+    python -m tests.benchmarks.from_files --edges 20000000 --ranks 4 --folder /tmp/from-files
+
+writes 64 files of edges with sparse ids of 62 bits, and runs both workflows in a fresh cache each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FILES = 64
+
+PROGRAM = "from gravel.pipeline.cli.program import program; program()"
+
+STAGES = {
+    "ranks": """
+  split: {{stage: distribute, files: "{folder}/data/*.parquet", ranks: {ranks}, memory: {memory}}}
+""",
+    "one": """
+  edges: {{stage: ingest, files: "{folder}/data/*.parquet", memory: {memory}}}
+  graph: {{stage: symmetrize, input: edges}}
+  split: {{stage: partition, input: graph, ranks: {ranks}}}
+""",
+}
+
+SEARCHES = """
+  bfs: {stage: traverse, input: split, sources: {random: 2, seed: 1}}
+"""
+
+
+def write(folder: Path, edges: int) -> None:
+    """Write the files, of a graph with half as many vertices as edges."""
+    import numpy
+    import pyarrow
+    import pyarrow.parquet
+
+    folder.mkdir(parents=True)
+    draw = numpy.random.default_rng(1)
+    ids = draw.integers(0, 1 << 62, max(2, edges // 8))
+    for number in range(FILES):
+        count = edges * (number + 1) // FILES - edges * number // FILES
+        source = ids[(len(ids) * draw.random(count) ** 2).astype(numpy.int64)]
+        table = pyarrow.table({"source": source, "target": ids[draw.integers(0, len(ids), count)]})
+        pyarrow.parquet.write_table(table, folder / f"{number:02}.parquet")
+
+
+def processes(root: int) -> Iterator[int]:
+    """Yield a process and all that it started."""
+    yield root
+    for task in Path(f"/proc/{root}/task").glob("*/children"):
+        try:
+            for child in task.read_text().split():
+                yield from processes(int(child))
+        except OSError:
+            continue
+
+
+def anonymous(process: int) -> int:
+    """Read the anonymous memory of a process in bytes."""
+    try:
+        found = re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{process}/status").read_text())
+    except OSError:
+        return 0
+    return int(found[1]) << 10 if found else 0
+
+
+def measured(command: list[str], folder: Path) -> dict[str, Any]:
+    """Run a command; returns seconds, its last lines, and the largest peaks of its processes in MiB."""
+    peaks: dict[int, int] = {}
+    began = time.perf_counter()
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as run:
+
+        def watch() -> None:
+            while run.poll() is None:
+                for process in processes(run.pid):
+                    peaks[process] = max(peaks.get(process, 0), anonymous(process))
+                time.sleep(0.05)
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        assert run.stdout is not None
+        said = run.stdout.read().decode()
+        watcher.join()
+    largest = sorted((peak >> 20 for peak in peaks.values()), reverse=True)[:8]
+    lines = [line for line in said.splitlines() if re.search(r": (done|failed)|ranks, threshold|rror", line)]
+    return {"seconds": round(time.perf_counter() - began, 1), "anonymous_mib": largest, "said": lines}
+
+
+def logged(folder: Path) -> list[str]:
+    """Find what the stage said of its phases."""
+    texts = [path.read_text() for path in (folder / ".gravel").rglob("*.log")]
+    return [line for text in texts for line in text.splitlines() if "ranks, threshold" in line]
+
+
+def main() -> None:
+    """Measure both ways."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--edges", type=int, default=20_000_000)
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--memory", default="512MiB")
+    parser.add_argument("--ways", nargs="+", choices=STAGES, default=list(STAGES))
+    parser.add_argument("--folder", type=Path, required=True)
+    asked = parser.parse_args()
+    folder = asked.folder.absolute()
+    if not (folder / "data").is_dir():
+        write(folder / "data", asked.edges)
+    for way in asked.ways:
+        shutil.rmtree(folder / way, ignore_errors=True)
+        (folder / way / ".gravel").mkdir(parents=True)
+        given = {"folder": folder, "ranks": asked.ranks, "memory": asked.memory}
+        text = f"workflow: {way}\nstages:{STAGES[way].format(**given)}{SEARCHES}"
+        (folder / way / "workflow.yaml").write_text(text)
+        command = [sys.executable, "-c", PROGRAM, "run", "workflow.yaml", "--workers", str(asked.ranks)]
+        found = measured(command, folder / way)
+        found |= {"way": way, "edges": asked.edges, "phases": logged(folder / way)}
+        print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    main()
