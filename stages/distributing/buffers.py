@@ -1,12 +1,24 @@
-"""Arrays of a rank that builds its part of a graph from files: of edges at once, and of vertices."""
+"""Arrays of a rank that builds its part of a graph from files, all within its `memory`.
+
+An eighth is for edges and ids on their way, and what vertices take comes next: the rest is for arcs, most of
+which are on disk. While ids are numbered there are no arcs, and a quarter is for sorting them.
+"""
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Table, table, vertex_type
-from gravel.kernels.partition.distributor.buffers import counted_rows, kinds_of_arcs, known_degrees
+from gravel.kernels.buffers import Table, table, total
+from gravel.kernels.partition.distributor.buffers import (
+    PART_EDGES,
+    counted_rows,
+    kinds_of_arcs,
+    known_degrees,
+)
 
-EXCHANGED = 8
-"""The share of the memory, one part of so many, that is on its way between ranks."""
+EXCHANGED, SORTED, LEAST_ARCS = 8, 4, 8
+"""Parts of the memory, one of so many: for what is on its way, for ids, and for arcs at least."""
+
+LEAST_PART = 1 << 10
+"""Edges that are sent at once at least: fewer are not worth a message."""
 
 
 def exchanged(part: int, ranks: int) -> Table:
@@ -24,14 +36,16 @@ def exchanged(part: int, ranks: int) -> Table:
     )
 
 
-def part_edges(memory: int, ranks: int, largest: int) -> int:
-    """Choose how many edges a rank reads and sends at once, `largest` at most."""
-    one = sum(each.nbytes for each in exchanged(1, ranks))
-    return max(1 << 10, min(largest, memory // EXCHANGED // one))
+def part_edges(memory: int, ranks: int) -> int:
+    """Choose how many edges a rank reads and sends at once."""
+    return max(LEAST_PART, min(PART_EDGES, memory // EXCHANGED // total(exchanged(1, ranks), "host")))
 
 
 def of_vertices(own: int, vertices: int) -> Table:
-    """Return what a rank holds for each vertex, of its own and of the graph, while it divides its arcs."""
+    """Return what a rank takes at most for its own vertices and for those of the graph.
+
+    Arcs are counted, rows get offsets, and arcs of each kind are counted; there are delegates and their rows.
+    """
     words = -(-vertices // 64)
     return (
         *counted_rows(own),
@@ -39,10 +53,16 @@ def of_vertices(own: int, vertices: int) -> Table:
         *known_degrees(vertices),
         *table(
             "host",
-            offsets=("i8", (2, own)),
+            offsets=("i8", own),
+            lengths=("i8", own),
             starts=("i8", (3, own)),
             words=("u8", words),
             before=("u4", words),
-            delegates=(vertex_type(vertices), vertices // 8),
+            delegates=("i8", (5, vertices // 16)),
         ),
     )
+
+
+def room_for_arcs(memory: int, own: int, vertices: int) -> int:
+    """Return the bytes that are left for arcs; less than one part in `LEAST_ARCS` is too little."""
+    return memory - memory // EXCHANGED - total(of_vertices(own, vertices), "host")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.kernels.partition.distributor.buffers import PART_EDGES
-from gravel.stages.distributing.buffers import part_edges
+from gravel.stages.distributing.buffers import LEAST_ARCS, SORTED, part_edges, room_for_arcs
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
@@ -81,10 +80,10 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     folder.mkdir(parents=True)
     laps = {"begin": time.perf_counter()}
     pieces = Pieces(task.pieces)
-    part = part_edges(task.memory, ranks, PART_EDGES)
+    part = part_edges(task.memory, ranks)
     numbers = numpy.asarray(task.numbers.map("r+"))
     program = number_program(
-        Endpoint(rank_group), pieces, folder, numbers, block=part, memory=task.memory // 4
+        Endpoint(rank_group), pieces, folder, numbers, block=part, memory=task.memory // SORTED
     )
     numbered = drive(program, rank_group)
     # What one program posts must not be taken for what the next does, and all numbers have to be there.
@@ -92,7 +91,7 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     laps["numbering"] = time.perf_counter()
     edges = NumberedEdges(pieces, task.numbers, numbered.vertices)
     try:
-        builder = SpillingBuilder(edges, ranks, rank, folder, task.memory // 2)
+        builder = SpillingBuilder(edges, ranks, rank, folder, _room(task.memory, numbered.vertices, ranks))
     except ValueError as error:
         raise StageError(str(error)) from None
     threshold: Any = task.threshold
@@ -126,3 +125,16 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
         sizes=share.sizes,
         seconds=seconds,
     )
+
+
+def _room(memory: int, vertices: int, ranks: int) -> int:
+    """Return the bytes for arcs; raises StageError where vertices leave too little of the memory."""
+    own = -(-vertices // ranks)
+    room = room_for_arcs(memory, own, vertices)
+    if room < memory // LEAST_ARCS:
+        raise StageError(
+            f"{vertices:,} vertices over {ranks:,} ranks leave {max(0, room):,} of {memory:,} bytes for the "
+            "arcs of each rank",
+            hint="give `memory` more, or run as many workers as there are ranks",
+        )
+    return room

@@ -91,6 +91,7 @@ class SpillingBuilder(RankBuilder):
     def close_counts(self) -> None:
         """Cut the rows into ranges that fit."""
         self._rows = self._spilled(self._counts, self._dtype, self._n)
+        self._counts = numpy.empty(0, numpy.int64)
 
     def place(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
         """Put arcs, all of which were counted, into their rows."""
@@ -107,7 +108,7 @@ class SpillingBuilder(RankBuilder):
 
     def _spilled(self, counts: NDArray[numpy.int64], dtype: Any, vertex_count: int) -> SpilledRows:
         try:
-            return SpilledRows(self._folder, counts, dtype, vertex_count, self._memory // 2)
+            return SpilledRows(self._folder, counts, dtype, vertex_count, self._memory)
         except StageError as error:
             raise StageError(error.message, hint="give `memory` more, or leave that vertex out") from None
 

@@ -51,9 +51,9 @@ def test_a_file_that_states_its_vertices_keeps_isolated_ones(tmp_path: Path) -> 
     assert_same(found, split)
 
 
-@pytest.mark.parametrize("kind", ["sparse", "text"])
+@pytest.mark.parametrize(("kind", "edges"), [("sparse", 400_000), ("text", 1_000_000)])
 def test_what_does_not_fit_the_memory_is_on_disk(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kind: str, edges: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gravel.stages.distributing import rows
 
@@ -65,8 +65,7 @@ def test_what_does_not_fit_the_memory_is_on_disk(
         ranges.append(len(self.bounds) - 1)
 
     monkeypatch.setattr(rows.SpilledRows, "__init__", noted)
-    # A row of 20,000 arcs has to fit, and a rank has 200,000.
-    names = write_files(tmp_path, kind, "parquet", 3, edges=400_000, vertices=150_000)
+    names = write_files(tmp_path, kind, "parquet", 3, edges=edges, vertices=150_000)
     asked: dict[str, Any] = {"files": names, "memory": 16 << 20}
     _, ids, _, split = on_one_machine(4, 8, **asked)
     found, numbered = over_ranks(4, 8, **asked)
@@ -75,10 +74,20 @@ def test_what_does_not_fit_the_memory_is_on_disk(
     assert_same(found, split)
 
 
+def test_vertices_that_do_not_fit_the_memory_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("source,target\n" + "".join(f"{each},{each + 1}\n" for each in range(300_000)))
+    with pytest.raises(
+        StageError, match="300,001 vertices over 4 ranks leave 0 of 4,194,304 bytes"
+    ) as refused:
+        over_ranks(4, 8, file=str(path), memory=16 << 20)
+    assert "as many workers as there are ranks" in str(refused.value.hint)
+
+
 def test_a_row_that_does_not_fit_the_memory_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "star.csv"
-    path.write_text("source,target\n" + "".join(f"0,{leaf}\n" for leaf in range(1, 200_000)))
-    with pytest.raises(StageError, match=r"one vertex has 199,999 arcs") as refused:
+    path.write_text("source,target\n" + 400 * "".join(f"0,{leaf}\n" for leaf in range(1, 2001)))
+    with pytest.raises(StageError, match=r"one vertex has 800,000 arcs") as refused:
         over_ranks(4, 8, file=str(path), memory=16 << 20)
     assert "give `memory` more" in str(refused.value.hint)
 
