@@ -247,8 +247,14 @@ def _tables(stage: Stage, homes: dict[type[BaseModel], str]) -> dict[str, Any]:
 
     `homes` has the stage of each model whose table is on a page.
     """
-    fields = documented(stage.parameters).model_fields
-    sections, elsewhere = [Section("", "", [_row(*each) for each in fields.items()])], {}
+    model = documented(stage.parameters)
+    fields, about = dict(model.model_fields), ""
+    home = next((each for each in model.__mro__[1:] if each in homes), None)
+    if home is not None:
+        about = f"As for [{homes[home]}]({homes[home]}.md#parameters), and:"
+        fields = {name: given for name, given in fields.items() if name in model.__annotations__}
+    homes[model] = stage.name
+    sections, elsewhere = [Section("", about, [_row(*each) for each in fields.items()])], {}
     for name, given in fields.items():
         models = list(models_in(given.annotation))
         for model in models:

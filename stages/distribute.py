@@ -88,8 +88,8 @@ def distribute(
     part stays in its worker's memory, and the artifact has only the recipe and the counts. Parts of a graph
     from files are stored by their ranks.
 
-    Raises `StageError` if a rank's vertices do not fit 32-bit local ids, for ranks without their own GPUs
-    in a run on GPUs that generates, and for any fault of the files.
+    Raises `StageError` for any fault of the files, and if a rank's vertices do not fit 32-bit local ids. In a
+    run on GPUs, ranks that generate need their own GPUs.
     """
     if parameters.source is None:
         from gravel.stages.distributing.from_files import from_files
