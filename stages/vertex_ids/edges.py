@@ -208,7 +208,7 @@ def written(
         target.append(chunk.target.astype(dtype, copy=False))
         if weight is not None and chunk.weight is not None:
             weight.append(chunk.weight)
-        if rows is not None:  # else the file is still read, which is what is told
+        if rows is not None:  # else the file is still read, which reports its own progress
             done += len(chunk.source)
             context.progress(done, rows, "edges numbered")
     return EdgeList(
