@@ -102,10 +102,10 @@ class ScoresRank:
         """Learn to which own vertices others send, how many arcs leave each delegate, and what dangles."""
         part = self.part
         lengths = row_lengths(part.dn) + row_lengths(part.dd)
-        dangling = float(self.scores[self._dangling].sum()), lengths
+        dangling = float(self.scores[self._dangling].sum())
         heads = {rank: self._heads[self.heads_at(rank)] for rank in range(self.ranks)}
-        came = yield from swap(end, {rank: (heads[rank], *dangling) for rank in end.others})
-        came[self.rank] = heads[self.rank], *dangling
+        came = yield from swap(end, {rank: (heads[rank], dangling, lengths) for rank in end.others})
+        came[self.rank] = heads[self.rank], dangling, lengths
         self._arrivals = {rank: came[rank][0] for rank in range(self.ranks)}
         self._lost = sum(came[rank][1] for rank in range(self.ranks))
         leaving = numpy.sum([came[rank][2] for rank in range(self.ranks)], axis=0)
