@@ -6,15 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gravel.kernels.buffers import total
+from gravel.kernels.buffers import exact, total
 from gravel.kernels.partition.distributor.buffers import (
     PART_EDGES,
     PART_EDGES_CUDA,
     SORT_ARCS,
+    Size,
     distributing,
     distributing_on_gpu,
+    result,
 )
 from gravel.stages.artifacts import DistributedGraph, Partition, VertexIds
+from gravel.stages.distributing.buffers import building, edges_at_once
 from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.ingest import STAGE as INGEST
@@ -179,22 +182,28 @@ def _estimate(
 
 
 def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Need:
-    """State reading a piece, and then what each rank works in."""
-    from gravel.kernels.buffers import exact
-    from gravel.kernels.partition.distributor.buffers import Size, result
-
+    """State reading a piece, and then what each rank works in: `memory` at most, with more in files."""
     read = estimate(parameters, {}, machine)
     edges, ids = read.outputs
     n, m, p = edges.vertices, 2 * edges.arcs, parameters.ranks
-    each = COMPILED + working_memory(parameters, machine)
-    size = Size(n, m, p, p, n // 16, striped=False)
-    graph = Extent(kind="Partition", vertices=n, arcs=m, bytes=exact(result(size)), ranks=p, normal_arcs=m)
+    memory = working_memory(parameters, machine)
+    part = min(edges_at_once(memory, p), max(1, edges.arcs // p))
+    each = total(building(-(-n // p), n, m // p, part, p), "host")
+    graph = Extent(
+        kind="Partition",
+        vertices=n,
+        arcs=m,
+        bytes=exact(result(Size(n, m, p, p, n // 16, striped=False))),
+        ranks=p,
+        normal_arcs=m,
+    )
     return Need(
-        host_bytes=max(read.host_bytes, each),
+        # With fewer workers than ranks all are in one process, and share the memory.
+        host_bytes=max(read.host_bytes, COMPILED + min(memory, p * each)),
         device_bytes=0,
         outputs=(graph, ids),
         workers=p if p > 1 else 0,
-        each_host_bytes=each if p > 1 else 0,
+        each_host_bytes=max(read.host_bytes, COMPILED + min(memory, each)) if p > 1 else 0,
     )
 
 

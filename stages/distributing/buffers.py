@@ -6,7 +6,7 @@ which are on disk. While ids are numbered there are no arcs, and a quarter is fo
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Table, table, total
+from gravel.kernels.buffers import Table, table, total, vertex_type
 from gravel.kernels.partition.distributor.buffers import (
     PART_EDGES,
     counted_rows,
@@ -36,7 +36,7 @@ def exchanged(part: int, ranks: int) -> Table:
     )
 
 
-def part_edges(memory: int, ranks: int) -> int:
+def edges_at_once(memory: int, ranks: int) -> int:
     """Choose how many edges a rank reads and sends at once."""
     return max(LEAST_PART, min(PART_EDGES, memory // EXCHANGED // total(exchanged(1, ranks), "host")))
 
@@ -61,6 +61,12 @@ def of_vertices(own: int, vertices: int) -> Table:
             delegates=("i8", (5, vertices // 16)),
         ),
     )
+
+
+def building(own: int, vertices: int, arcs: int, part: int, ranks: int) -> Table:
+    """Return what a rank takes that sends so many edges at once, and has all of its arcs in memory."""
+    columns = table("host", columns=(vertex_type(vertices), (2, arcs)))
+    return *exchanged(part, ranks), *of_vertices(own, vertices), *columns
 
 
 def room_for_arcs(memory: int, own: int, vertices: int) -> int:

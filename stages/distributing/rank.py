@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.stages.distributing.buffers import LEAST_ARCS, SORTED, part_edges, room_for_arcs
+from gravel.stages.distributing.buffers import LEAST_ARCS, SORTED, edges_at_once, room_for_arcs
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     folder.mkdir(parents=True)
     laps = {"begin": time.perf_counter()}
     pieces = Pieces(task.pieces)
-    part = part_edges(task.memory, ranks)
+    part = edges_at_once(task.memory, ranks)
     numbers = numpy.asarray(task.numbers.map("r+"))
     program = number_program(
         Endpoint(rank_group), pieces, folder, numbers, block=part, memory=task.memory // SORTED

@@ -120,6 +120,7 @@ CASES: dict[str, Case] = {
             "threshold": 65535,
         },
     ),
+    "distribute file": Case("distribute", {"file": "{folder}/{scale}.txt", "ranks": 2}, measured=False),
     "bfs": _bfs("graph"),
     "bfs sparse": _bfs("sparse"),
     "bfs streamed": _bfs("graph", strategy="streamed"),
