@@ -53,7 +53,7 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
     vertices, edges = first.numbered.vertices, sum(len(piece.source) for piece in pieces)
     if parameters.expect is not None:
         check_counts(vertices, edges, parameters.expect, parameters.file)
-    context.log(_told(built, edges, vertices))
+    context.log(_summary(built, edges, vertices))
     statistics = storage_of(first.sizes, vertex_count=vertices, delegate_count=first.delegate_count)
     graph = Partition(
         arrays={name: array for each in built for name, array in each.arrays.items()},
@@ -83,7 +83,7 @@ def _pieces(context: Context, parameters: DistributeParameters) -> Sequence[Edge
     return [piece]
 
 
-def _told(built: Sequence[Built], edges: int, vertices: int) -> str:
+def _summary(built: Sequence[Built], edges: int, vertices: int) -> str:
     slowest = {name: max(each.seconds[name] for each in built) for name in built[0].seconds}
     phases = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in slowest.items())
     return (

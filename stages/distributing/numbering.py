@@ -79,10 +79,10 @@ def number_program(
         dtype = index_dtype(vertices)
         for blocks, stretch in zip_longest(asked, stretches):
             answers = [(table.ranks(number) + before).astype(dtype) for number in blocks]
-            told = yield from swap(end, {rank: answers[rank] for rank in end.others})
-            told[end.rank] = answers[end.rank]
+            answered = yield from swap(end, {rank: answers[rank] for rank in end.others})
+            answered[end.rank] = answers[end.rank]
             if stretch is not None:
-                found = numpy.concatenate([told[rank] for rank in range(end.size)])
+                found = numpy.concatenate([answered[rank] for rank in range(end.size)])
                 numbers[stretch.place : stretch.place + len(found)] = found
     finally:
         table.close()
