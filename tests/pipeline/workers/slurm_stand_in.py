@@ -11,11 +11,13 @@ from pathlib import Path
 SBATCH = """\
 #!/bin/bash
 if [ -e "$SLURM_STAND_IN/refuse" ]; then cat "$SLURM_STAND_IN/refuse" >&2; exit 1; fi
+exec 9> "$SLURM_STAND_IN/lock"
+flock 9
 number=$(( $(ls "$SLURM_STAND_IN/jobs" | wc -l) + 1 ))
 cp "${@: -1}" "$SLURM_STAND_IN/jobs/$number"
 if [ ! -e "$SLURM_STAND_IN/hold" ]; then
   err=$(sed -n "s/^#SBATCH -e //p" "${@: -1}" | sed "s/%J/$number/")
-  setsid bash "$SLURM_STAND_IN/jobs/$number" > /dev/null 2> >(tee "$SLURM_STAND_IN/err$number" > "$err") < /dev/null &
+  setsid bash "$SLURM_STAND_IN/jobs/$number" > /dev/null 2> "$err" < /dev/null 9>&- &
   echo $! > "$SLURM_STAND_IN/running/$number"
 fi
 echo "Submitted batch job $number"

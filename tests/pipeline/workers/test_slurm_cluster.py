@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gravel.pipeline.core.errors import GravelError, RequestError
-from gravel.pipeline.progress.events import QuietDisplay
+from gravel.pipeline.progress.events import Event, QuietDisplay
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.outcome import RunOutcome
@@ -65,8 +65,8 @@ class Shown(QuietDisplay):
     def __init__(self) -> None:
         self.messages: list[str] = []
 
-    def show(self, event: Any) -> None:
-        self.messages.append(str(event.get("message")))
+    def handle(self, event: Event) -> None:
+        self.messages.append(str(event.data.get("message")))
 
 
 def run(root: Path, *runs: Any, **options: Any) -> RunOutcome:
@@ -85,7 +85,7 @@ def test_jobs_are_as_many_as_the_plan_can_use_and_one_that_dies_is_submitted_aga
             time.sleep(0.05)
         [folder] = (root / "scratch").glob("*/slurm-*")
         modes.append(stat.S_IMODE(folder.stat().st_mode))
-        modes.extend(stat.S_IMODE(path.stat().st_mode) & 0o077 for path in folder.iterdir() if path.is_file())
+        modes.extend(stat.S_IMODE(path.stat().st_mode) for path in folder.glob("*.pem"))
         slurm.kill(1)
 
     killer = threading.Thread(target=kill)
@@ -106,8 +106,7 @@ def test_jobs_are_as_many_as_the_plan_can_use_and_one_that_dies_is_submitted_aga
         assert f"#SBATCH {line}\n" in slurm.scripts[0]
     assert "tls://" in slurm.scripts[0]
     assert "--memory-limit 0" in slurm.scripts[0]
-    assert modes[0] == 0o700
-    assert set(modes[1:]) == {0}
+    assert modes == [0o700, 0o600, 0o600]
     assert slurm.living == []
     assert not list((root / "scratch").glob("*"))
 
