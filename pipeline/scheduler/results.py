@@ -60,7 +60,7 @@ class Results:
             message = f"{names} changed while it was read"
             run.resolver.fail(node, Failure("stage", message, "run again when nothing writes to it"))
             return
-        if not self._arrived(node, outcome.prepared):
+        if not self._noted(node, outcome.prepared):
             return
         if node.run.keep:
             record = self._record(node, outcome)
@@ -85,11 +85,11 @@ class Results:
             self.take(event)
         self._attempts.release_unneeded()
 
-    def _arrived(self, node: Node, prepared: Sequence[Prepared]) -> bool:
+    def _noted(self, node: Node, prepared: Sequence[Prepared]) -> bool:
         """Take note of where others put a result; if it is not what they say, its stage run has failed."""
         try:
             for output in prepared:
-                output.arrive(self._run.cache)
+                output.note_in(self._run.cache)
         except GravelError as error:
             self._attempts.drop(node)
             self._run.resolver.fail(node, Failure("disk", str(error), error.problems[0].hint))
@@ -132,7 +132,7 @@ class Results:
                 self._run.resolver.fail(node, written.failure)
         else:
             record = self._records.pop(node.key)
-            if written.failure is None and self._arrived(node, written.prepared):
+            if written.failure is None and self._noted(node, written.prepared):
                 self._run.events.written(node, written)
                 self.committer.add(Result(node.key, record, written.prepared))
             elif written.failure is not None:

@@ -34,7 +34,7 @@ class InStore(Prepared):
     attributes: bytes = b""
     passing: bool = False
 
-    def arrive(self, cache: CacheFolder) -> None:
+    def note_in(self, cache: CacheFolder) -> None:
         """Take note of where it lies; raises `GravelError` if it is not what its id says."""
         if self.passing:
             return

@@ -313,7 +313,7 @@ class Prepared:
         self._end_lease()
         return True
 
-    def arrive(self, cache: CacheFolder) -> None:
+    def note_in(self, cache: CacheFolder) -> None:
         """Take note of it in the cache of whoever publishes it, where others wrote it elsewhere."""
 
     def drop(self) -> None:

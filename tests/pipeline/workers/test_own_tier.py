@@ -183,6 +183,19 @@ def test_what_a_worker_has_in_memory_is_read_by_others_from_the_store(
     assert_whole(URL)
 
 
+def test_what_an_earlier_run_could_not_push_is_there_for_workers(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = stage_run("edges", MAKE, value=48)
+    with monkeypatch.context() as cut:
+        cut.setattr("gravel.pipeline.store.remote.Remote._reach", lambda self, **how: None)
+        here = RunOptions(cache_root=find_cache(URL), cluster="inline", backend="cpu")
+        assert states(execute(plan_of(edges), here)) == {"edges": "computed"}
+    outcome = run(site, edges, stage_run("b", ADD, "edges", value=49))
+    assert states(outcome) == {"edges": "cached", "b": "computed"}
+    assert_whole(URL)
+
+
 def test_a_worker_that_is_killed_loses_nothing_but_its_attempt(site: Site, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     third = site.worker("three")
