@@ -53,7 +53,7 @@ _PLAIN, _PACKED = {"strategy": ("adaptive",)}, {"strategy": ("top_down",)}
 
 PRESETS = (
     Preset(
-        "moschou2024",
+        "moschou",
         "traverse",
         "Moschou, Adaptive BFS & Afforest",
         (
@@ -69,7 +69,7 @@ PRESETS = (
         ),
     ),
     Preset(
-        "moschou2024",
+        "moschou",
         "compress",
         "Moschou, Adaptive BFS & Afforest",
         (Setting("codec", ("varint",), "section 2.1"),),

@@ -42,7 +42,7 @@ def test_a_paper_fills_in_its_own_settings() -> None:
     assert "reduction_algorithm" not in over_nccl.tuning  # NCCL has ways of its own
     assert TraverseParameters(paper="flexbfs").tuning == {"configuration": "config3"}
     assert PartitionParameters(paper="pan2018", ranks=2).threshold == 64
-    assert CompressParameters(paper="moschou2024").codec == "varint"
+    assert CompressParameters(paper="moschou").codec == "varint"
 
 
 def test_one_of_several_ways_of_a_paper_may_be_chosen() -> None:
@@ -53,13 +53,13 @@ def test_one_of_several_ways_of_a_paper_may_be_chosen() -> None:
     flex = TraverseParameters(paper="flexbfs", tuning={"configuration": "fixed", "fixed_threads": 256})
     assert flex.tuning == {"configuration": "fixed", "fixed_threads": 256}
     multi = TraverseParameters(
-        paper="moschou2024",
+        paper="moschou",
         algorithm="components",
         strategy="afforest_multi_pass",
         tuning={"prune": False},
     )
     assert multi.tuning == {"prune": False, "giant": "first"}
-    packed = TraverseParameters(paper="moschou2024", strategy="top_down")
+    packed = TraverseParameters(paper="moschou", strategy="top_down")
     assert (packed.tuning, packed.backend) == ({"decoder": "one_lane"}, "cuda")
 
 
@@ -82,7 +82,7 @@ def test_one_of_several_ways_of_a_paper_may_be_chosen() -> None:
             {"paper": "pan2018", "tuning": {"dd_backward": 0.01}},
             "has tuning.dd_backward 0.5 .* 0.01 is asked",
         ),
-        ({"paper": "moschou2024", "strategy": "hybrid"}, "has strategy adaptive or top_down"),
+        ({"paper": "moschou", "strategy": "hybrid"}, "has strategy adaptive or top_down"),
         ({"paper": "merill2012"}, "no preset 'merill2012' of a paper .did you mean 'merrill2012'"),
     ],
 )
@@ -93,7 +93,7 @@ def test_what_contradicts_a_paper_is_refused_naming_both(given: dict[str, Any], 
 
 def test_a_codec_that_contradicts_a_paper_is_refused() -> None:
     with pytest.raises(ValidationError, match=r"has codec varint .* blocks is asked for"):
-        CompressParameters(paper="moschou2024", codec="blocks")
+        CompressParameters(paper="moschou", codec="blocks")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Moschou, Parallel Graph Algorithms: GPU Acceleration with CUDA, 2024."""
+"""Moschou, Parallel Graph Algorithms: Adaptive BFS & Afforest; our text of it states no year."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNS = (
     ),
 )
 
-PRINTED = "Printed in moschou2024: "
+PRINTED = "Printed in moschou: "
 HERE = "its way here"
 
 
@@ -86,8 +86,8 @@ def _rcm(row: str, stated: int) -> Claim:
 
 
 PAPER = Paper(
-    "moschou2024",
-    "Moschou, 2024",
+    "moschou",
+    "Moschou",
     RUNS,
     (
         Figure(
