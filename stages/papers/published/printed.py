@@ -70,7 +70,7 @@ def _section(
     best = [f"best, {which}" for which in (PAPER, HERE, OURS)] if printed.baseline else []
     return table(
         f"Printed in {printed.paper}: {printed.table}",
-        f"{published.papers[printed.paper]}; measured there on {printed.machine}. Each value as the paper "
+        f"{_origin(published, printed)} Each value as the paper "
         f"prints it ({PAPER}), by the paper's way measured here ({HERE}), and by gravel's own ({OURS}); "
         f"all count {' or '.join(sorted(units))}.",
         [
@@ -85,6 +85,11 @@ def _section(
         lines,
         result=20,
     )
+
+
+def _origin(published: Published, printed: Table) -> str:
+    """Say which section of which paper has the values, and on what they were measured."""
+    return f"{published.papers[printed.paper]}, {printed.section}; measured there on {printed.machine}."
 
 
 def _place(one: Experiment) -> tuple[str, str]:
@@ -210,36 +215,22 @@ def _beside(published: Published, printed: Table, measured: Sequence[Experiment]
     if printed.convention == "order_milliseconds":
         rows = [row for row in rows if row[2] is not None]  # it is measured by searches of columns alone
     about = [
-        f"{published.papers[printed.paper]}; measured there on {printed.machine}.",
-        f"Both columns of values count {unit}.",
+        _origin(published, printed),
+        f"Both columns of values count {unit}, each on its own machine.",
     ]
-    if any(row[-1] is None for row in rows) and printed.convention == "generated":
+    if any(row[2] is None for row in rows) and printed.convention == "generated":
         about.append("A rate per generated edge needs the edge list among the inputs of the report.")
     return table(
         f"Beside {printed.paper}, {printed.table}",
         " ".join(about),
-        f"paper's row | paper, {unit} | here, {unit} | here / paper | graph | run",
+        f"paper's row | paper, {unit} | here, {unit} | graph | run",
         rows,
         result=80,
-        compared=_ratios(printed, rows),
     )
 
 
-def _ratios(printed: Table, rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """Give the range of ratios to the printed values."""
-    ratios = [row[3] for row in rows if row[3] is not None]
-    if not ratios:
-        return ()
-    least, most = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
-    span = least if min(ratios) == max(ratios) else f"{least} to {most}"
-    others = "" if all(row[4] == "the paper's size" for row in rows) else ", on other graphs"
-    return (f"{span} times the values of {printed.paper}, {printed.table}{others}.",)
-
-
 def _row(row: Row, printed: Table, one: Experiment) -> list[Any]:
-    found = one.value(printed.convention)
-    facts = (row.row, row.value, found, None if found is None or row.value is None else found / row.value)
-    return [*facts, graph_size(row, one), one.label]
+    return [row.row, row.value, one.value(printed.convention), graph_size(row, one), one.label]
 
 
 def published_sections(

@@ -23,7 +23,14 @@ def table(**more: Any) -> dict[str, Any]:
     ]
     speedup = {"row": "packed", "column": "Speedup", "value": 3.0, "convention": "speedup", "over": "plain"}
     rows = [*both, speedup]
-    whole = {"paper": "p", "table": "table 1", "machine": "m", "convention": "milliseconds", "rows": rows}
+    whole = {
+        "paper": "p",
+        "table": "table 1",
+        "section": "4.3",
+        "machine": "m",
+        "convention": "milliseconds",
+        "rows": rows,
+    }
     return whole | {"match": {"paper": "p"}, "ours": {"asked": "auto"}} | more
 
 
@@ -127,8 +134,8 @@ def test_values_count_as_their_convention_says(convention: str, expected: float)
 )
 def test_faults_of_printed_tables_are_named(tmp_path: Any, rows: str, message: str) -> None:
     file = tmp_path / "published.yaml"
-    head = "papers: {p: P}\ntables:\n  - {paper: p, table: t, machine: m, convention: milliseconds, rows: "
-    file.write_text(head + rows + "}\n")
+    head = "papers: {p: P}\ntables:\n  - {paper: p, table: t, section: s, machine: m, "
+    file.write_text(f"{head}convention: milliseconds, rows: {rows}}}\n")
     with pytest.raises(StageError, match=message) as raised:
         read_published(file)
     assert raised.value.line == 3
@@ -139,4 +146,4 @@ def test_a_table_without_columns_leaves_orders_that_were_not_timed_out() -> None
     made = published(rows=rows, convention="order_milliseconds", match={}, ours={})
     members = {**MEMBERS, "times[graph=g]": replace(run(1.0, "csr", own=True), order_milliseconds=3.0)}
     (section,) = published_sections(made, list(members.items()))
-    assert [row[:4] for row in section["rows"]] == [["r", 2.0, 3.0, 1.5]]
+    assert [row[:3] for row in section["rows"]] == [["r", 2.0, 3.0]]
