@@ -23,12 +23,14 @@ from tests.benchmarks.figures.model import (
     above,
     below,
     between,
+    measure,
     near,
     order,
 )
 from tests.benchmarks.figures.papers import PAPERS
 from tests.benchmarks.figures.reports import Missing, Report
 from tests.benchmarks.figures.rows import command_of, row_of, told, with_parts
+from tests.benchmarks.figures.running import earlier
 from tests.docs.blocks import ROOT
 
 PAGE = ROOT / "docs" / "figures.md"
@@ -108,7 +110,7 @@ def paper(*claims: Claim, needs: str = "one GPU") -> Paper:
 
 
 def ran(**more: Any) -> Evidence:
-    one = Evidence("run", "gravel run", "paper", "one GPU", "2026-01-01", "c", {}, {"summary": []})
+    one = Evidence("run", "gravel run", "paper", "NVIDIA H200", "2026-01-01", "c", {}, {"summary": []})
     return replace(one, **more)
 
 
@@ -193,11 +195,11 @@ def found_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> di
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     folders = ("--out", str(tmp_path / "out"), "--cache", str(tmp_path / "cache"))
     assert main([*words, *folders, "--keep", "--reports", str(tmp_path / "reports")]) == 0
-    kept = read(tmp_path / "reports")
+    found = earlier(tmp_path / "out")
     return {
-        row.figure.number: [each.ours for each in row.measured]
+        figure.number: [each.ours for each in measure(paper, figure, found)]
         for paper in PAPERS
-        for row in rows(paper, kept)
+        for figure in paper.figures
     }
 
 
@@ -207,6 +209,9 @@ def test_a_small_run_keeps_what_its_numbers_come_from(
     found = found_by(tmp_path, monkeypatch, "--runs", "gather", "depths")
     for number in (1, 2, 4, 7, 28):
         assert None not in found[number]
+    kept = {row.figure.number: row for row in rows(PAPERS[0], read(tmp_path / "reports"))}
+    assert [each.ours for each in kept[1].measured] == found[1]
+    assert kept[4].verdict == "waits for one GPU"  # a CPU's numbers are none of a GPU's
     assert found[28] == pytest.approx([1, 1, 1], abs=0.1)
     assert found[8] == [None] * 4
 

@@ -22,10 +22,13 @@ from blake3 import blake3
 
 from gravel.pipeline.core.files import ROOT
 from gravel.pipeline.plugins.code import Sources
-from tests.benchmarks.figures.model import Figure, Measured, Paper, Reports, Row, Run, measure
+from tests.benchmarks.figures.model import CPU, Figure, Measured, Paper, Reports, Row, Run, measure
 from tests.benchmarks.figures.reports import Report, day_of, kept, kernels_of
 
 FOLDER = Path(__file__).with_name("reports")
+
+ON_GPU = "NVIDIA"
+"""In the names of machines with a GPU; numbers that need one are of no other."""
 
 MAX_DAYS = 30
 """Days after which a row whose code changed since its run is a failure."""
@@ -102,7 +105,8 @@ def rows(paper: Paper, evidence: Mapping[str, Evidence]) -> list[Row]:
 
 def _row(paper: Paper, figure: Figure, evidence: Mapping[str, Evidence]) -> Row:
     used = {name: evidence[name] for name in runs_of(figure) if name in evidence}
-    found = {name: each.found for name, each in used.items() if each.reports is not None}
+    fits = {name: paper.run(name).needs == CPU or ON_GPU in each.machine for name, each in used.items()}
+    found = {name: each.found for name, each in used.items() if each.reports is not None and fits[name]}
     measured = [_with_number(figure, each, used) for each in measure(paper, figure, found)]
     marks = dict.fromkeys(mark for name, each in used.items() if (mark := changed(paper.run(name), each)))
     return Row(figure, tuple(measured), tuple(marks))

@@ -35,16 +35,16 @@ def _friends(vertices: int) -> str:
 
 PARTITIONS = ("gravel.kernels.partition.census", "gravel.kernels.partition.threshold")
 
-WDC = "{wdc: {source: {irregular_grid: {dimensions: [%d, %d], share: 0.00002, degree: 512, seed: 1}}}}"
-"""Hubs in a long lattice: as in WDC 2012, many delegates' arcs and a long tail of levels (section VI-D)."""
+WDC = "{wdc: {source: {irregular_grid: {dimensions: [%d, %d], share: 0.0000001, degree: 512, seed: 1}}}}"
+"""A long lattice with two hubs: about 300 levels, most of them small, as WDC 2012 has (section VI-D)."""
 
 THRESHOLD_RUNS = (
     Run(
         "divisions",
         "papers/delegates_thresholds",
         sets(graphs=_kron(7, 8), thresholds="[8]", ranks=RANKS, sources=1),
-        sets(graphs=_kron(18), thresholds="[64]", ranks=PAPER_RANKS, sources=1),
-        60,
+        sets(graphs=_kron(16), thresholds="[64]", ranks=PAPER_RANKS, sources=1),
+        300,
         CPU,
         "pan2018",
         PARTITIONS,
@@ -53,8 +53,8 @@ THRESHOLD_RUNS = (
         "suggestions",
         "papers/delegates_ranks",
         sets(sizes=_sizes(7, 2), sources=1),
-        sets(sizes=_sizes(16, 4), sources=1),
-        60,
+        sets(sizes=_sizes(13, 5), sources=1),
+        300,
         CPU,
         "pan2018",
         PARTITIONS,
@@ -84,8 +84,8 @@ THRESHOLD_RUNS = (
         "friends_divisions",
         "papers/delegates_thresholds",
         sets(graphs=_friends(300), thresholds="[8]", ranks=RANKS, sources=1),
-        sets(graphs=_friends(500000), thresholds="[64]", ranks=PAPER_RANKS, sources=1),
-        60,
+        sets(graphs=_friends(200000), thresholds="[64]", ranks=PAPER_RANKS, sources=1),
+        300,
         CPU,
         "pan2018",
         PARTITIONS,

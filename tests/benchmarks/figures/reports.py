@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-KEPT = ("title", "columns", "rows", "data")
-"""What is kept of a section: not its text and its chart."""
+KEPT = ("title", "about", "columns", "rows", "data")
+"""What is kept of a section: not its chart."""
 
 
 class Missing(Exception):
@@ -34,6 +34,10 @@ class Report:
         """Return what a picture draws."""
         drawn: dict[str, Any] = self._section(title)["data"]
         return drawn
+
+    def about(self, title: str) -> str:
+        """Return the text of a section."""
+        return str(self._section(title)["about"])
 
     def times(self, **chosen: str) -> dict[str, float]:
         """Return the median milliseconds of searches by graph, of the runs whose axes have these values."""
