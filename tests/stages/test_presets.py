@@ -84,6 +84,10 @@ def test_one_of_several_ways_of_a_paper_may_be_chosen() -> None:
             "has tuning.dd_forward 0.0 .* 0.001 is asked",
         ),
         ({"paper": "moschou", "strategy": "hybrid"}, "has strategy adaptive or top_down"),
+        (
+            {"paper": "pan2018", "tuning": {"changed_only": True}},
+            "has tuning.changed_only false .section V-A.* true is asked for",
+        ),
         ({"paper": "merill2012"}, "no preset 'merill2012' of a paper .did you mean 'merrill2012'"),
     ],
 )

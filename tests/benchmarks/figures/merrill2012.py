@@ -168,7 +168,7 @@ def _share(graph: str, rate: str, paper_graph: str) -> Claim:
         return modelled_share(ours, size["vertices"] / size["arcs"], reports["summary"].machine)
 
     return Claim(
-        f"{graph}, share of peak bandwidth, %",
+        f"{graph}, share of peak, %",
         f"{stated:.2g} ({rate} G arcs/s)",
         "section 5.6",
         order(stated),

@@ -99,7 +99,7 @@ def _bandwidth(algorithm: str, stated: float) -> Claim:
         return 100 * rate * 1e9 / peak(reports["summary"].machine, LINK)
 
     return Claim(
-        f"{algorithm}, bytes of rows over time and the link's peak, %",
+        f"{algorithm}, share of the link's peak, %",
         f"{share:.3g} ({stated} GB/s)",
         "section 4.3",
         order(share),

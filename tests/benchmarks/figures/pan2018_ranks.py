@@ -98,7 +98,7 @@ def _table2(ranks: int, scale: int, stated: str, waits: str) -> Claim:
     """Compare rates of table II as ratios: ours are those of the same sizes."""
     theirs = float(stated.partition(" / ")[0]) / 22.9
     return Claim(
-        f"rate at scale {scale} on {ranks} GPUs over that at 24 on one",
+        f"scale {scale}, {ranks} GPUs",
         stated,
         "section VI-C",
         near(theirs) if ranks < 8 else order(theirs),
@@ -192,7 +192,7 @@ SCALING = (
     Figure(
         24,
         "table II",
-        "Rates of generated edges, as ratios",
+        "Rates over that of scale 24 on one GPU",
         "scaling",
         (
             _table2(2, 25, "32.5 / 22.9", TWO),

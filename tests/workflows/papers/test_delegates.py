@@ -152,6 +152,23 @@ def test_scaling(cache: Path) -> None:
         assert "Predicted times to 1,024 ranks" not in sections
 
 
+@pytest.mark.parametrize("name", ["delegates_thresholds", "delegates_ranks", "delegates_scaling"])
+def test_timed_searches_have_the_paper_s_settings_unless_gravel_s_are_asked_for(name: str) -> None:
+    for paper in ("pan2018", None):
+        given = {} if paper else {"paper": "null"}
+        plan = build_plan(load_workflow(WORKFLOWS / "papers" / f"{name}.yaml", given))
+        searched: list[Any] = [
+            each.parameters for each in plan.runs.values() if each.stage.name == "traverse"
+        ]
+        assert {each.paper for each in searched} == {paper}
+        whole = {each.tuning.get("changed_only", True) is False for each in searched}
+        assert whole == {bool(paper)}
+        assert {each.output for each in searched} == {"distance"}
+    scaled = WORKFLOWS / "papers" / f"{name}.yaml"
+    over: list[Any] = list(build_plan(load_workflow(scaled, {"transport": "nccl"})).runs.values())
+    assert {each.parameters.transport for each in over if each.stage.name == "traverse"} == {"nccl"}
+
+
 def test_table_2_is_a_matter_of_parameters() -> None:
     sizes = "[{scale: 24, ranks: 1}, {scale: 25, ranks: 2}, {scale: 26, ranks: 4}]"
     workflow = load_workflow(
