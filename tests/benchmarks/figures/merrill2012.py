@@ -48,10 +48,10 @@ RUNS = (
         "suite",
         (*SMALL, *_where("search", "serial")),
         (
-            *sets(side=300, cube=40, scale=14, degree=32, kron_degree=48, sources=4),
+            *sets(side=500, cube=60, scale=18, degree=32, kron_degree=48, sources=4),
             *_where("search", "serial"),
         ),
-        400,
+        600,
         CPU,
     ),
     Run(

@@ -45,7 +45,6 @@ def test_thresholds(cache: Path) -> None:
     graphs = "graphs={a: {source: {rmat: {scale: 7}}}, b: {source: {rmat: {scale: 8}}}}"
     small = ["--set", graphs, "--set", "thresholds=[4, 8, 16]", "--set", "sources=2"]
     (found,) = run("papers/delegates_thresholds", cache, *small).values()
-    assert set(found["Verification"]["columns"]) >= {"check", "searches"}  # all passed: a row for each check
     assert column(found["Experiments"], "verified") == ["passed"] * 12
     curves = found["Median ms along threshold"]["data"]
     assert set(curves) == {"a, DOBFS", "a, BFS", "b, DOBFS", "b, BFS"}
