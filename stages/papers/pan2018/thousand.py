@@ -29,8 +29,8 @@ PARTS = ("local", "masks", "vertices", "barriers")
 TITLES = {"Weak": "weak: 2^26 vertices a rank", "Strong": "strong: 2^30 vertices"}
 
 PAPER_RATES = {1: 22.9, 2: 32.5, 4: 39.8, 8: 53.13, 124: 259.8}
-"""GTEPS (generated edges) by GPUs in table II of Pan, Pearce, Owens 2018 (section VI-C): scales 24, 25, 26, 29
-and 33."""
+"""GTEPS (generated edges) by GPUs in table II of Pan, Pearce, Owens 2018 (section VI-C), of scales 24, 25, 26,
+29 and 33."""
 
 
 @dataclass(frozen=True)
@@ -177,8 +177,8 @@ def _table(found: dict[str, dict[str, list[Point]]]) -> Made:
         "tests all delegates. In the paper's table II it is "
         f"{100 * paper_efficiency():.2g} %: 22.9 GTEPS (generated edges) on one GPU (scale 24), 259.8 on "
         "124 (scale 33). "
-        f"Its text calls weak scaling linear (section VI-C); the slope of table II is {paper_slope(1):.2f} from "
-        f"1 GPU and {paper_slope(8):.2f} from 8.",
+        f"Its text calls weak scaling linear (section VI-C); the slope of table II is {paper_slope(1):.2f} "
+        f"from 1 GPU and {paper_slope(8):.2f} from 8.",
         [
             "scaling",
             "machine",
