@@ -54,7 +54,7 @@ def test_every_row_has_a_verdict_or_names_what_it_waits_for_and_its_command() ->
             assert row.verdict
             judged = any(word in row.verdict for word in ("agrees", "differs"))
             assert judged == any(each.ours is not None for each in row.measured)
-            assert judged or row.verdict.startswith("waits for ")
+            assert judged or row.verdict.startswith(("waits for ", "no number: "))
             assert f"`--runs {row.figure.run}`" in row_of(paper, row, found)
 
 
@@ -141,6 +141,7 @@ def test_verdicts() -> None:
     lacking = claim(above(1), Missing("no section 'x'"), waits="four GPUs")
     assert verdict(claim(above(1), 2), lacking) == "agrees in 1 of 1; waits for four GPUs"
     assert verdict(claim(above(1), 2), found={}) == "waits for one GPU"
+    assert verdict(claim(above(1), Missing("no section 'x'"))) == "no number: no section 'x'"
     old = ran(code=None, reports=None, numbers={"1": {"a": 0.5}}, note="by hand")
     assert verdict(claim(above(1), 2), found={"run": old}) == "differs; its code is not known, by hand"
 

@@ -29,8 +29,8 @@ PARTS = ("local", "masks", "vertices", "barriers")
 TITLES = {"Weak": "weak: 2^26 vertices a rank", "Strong": "strong: 2^30 vertices"}
 
 PAPER_RATES = {1: 22.9, 2: 32.5, 4: 39.8, 8: 53.13, 124: 259.8}
-"""GTEPS (generated edges) by GPUs in table II of Pan, Pearce, Owens 2018 (section VI-C), of scales 24, 25, 26,
-29 and 33."""
+"""GTEPS (generated edges) by GPUs in table II of Pan, Pearce, Owens 2018 (section VI-C): scales 24, 25,
+26, 29 and 33."""
 
 
 @dataclass(frozen=True)

@@ -132,11 +132,12 @@ class Paper:
 
 @dataclass(frozen=True)
 class Measured:
-    """A claim with our number, or the reason why there is none."""
+    """A claim with our number, or what it waits for, or why a run has none."""
 
     claim: Claim
     ours: float | None
     waits: str = ""
+    lacks: str = ""
 
     @property
     def holds(self) -> bool | None:
@@ -163,8 +164,9 @@ class Row:
             parts.append(
                 "agrees" if all_held else f"agrees in {held} of {len(judged)}" if held else "differs"
             )
-        waits = dict.fromkeys(each.waits for each in self.measured if each.ours is None)
+        waits = dict.fromkeys(each.waits for each in self.measured if each.waits)
         parts += [f"waits for {', '.join(waits)}"] if waits else []
+        parts += dict.fromkeys(f"no number: {each.lacks}" for each in self.measured if each.lacks)
         return "; ".join([*parts, *(self.marks if judged else ())])
 
 
@@ -180,5 +182,7 @@ def _measured(paper: Paper, figure: Figure, claim: Claim, found: Mapping[str, Re
         return Measured(claim, None, waits)
     try:
         return Measured(claim, float(claim.measure(found[run])))
-    except (Missing, LookupError, TypeError, ValueError, ArithmeticError):
-        return Measured(claim, None, waits)
+    except Missing as missing:
+        return Measured(claim, None, waits) if claim.waits else Measured(claim, None, lacks=str(missing))
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        return Measured(claim, None, lacks=f"nothing to compute it from ({error!r})")

@@ -115,7 +115,7 @@ def _suggested(reports: Reports) -> list[dict[str, float]]:
 
 
 def _suitable(reports: Reports) -> float:
-    """Return how far apart thresholds lie that leave 10 % nn arcs and 4 n / 16 delegates at most."""
+    """Return how far apart thresholds lie that leave 10 % nn arcs and n / 4 delegates at most; 0 for none."""
     curves = reports["summary"].data("Vertices and arcs over degree thresholds")
     division = list(curves.values())[-1]
     delegates = next(values for name, values in division.items() if name.startswith("delegates"))
@@ -125,9 +125,7 @@ def _suitable(reports: Reports) -> float:
         for threshold, delegate, nn in shares
         if threshold > 0 and nn <= 10 and delegate <= 400 / PAPER_RANKS
     ]
-    if not fit:
-        raise Missing("no threshold has so few delegates and nn arcs")
-    return float(max(fit) / min(fit))
+    return float(max(fit) / min(fit)) if fit else 0.0
 
 
 def _curve(reports: Reports, directions: str) -> dict[int, float]:
