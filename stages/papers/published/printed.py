@@ -16,7 +16,7 @@ from gravel.stages.papers.published.model import CONVENTIONS, Published, Row, Ta
 from gravel.stages.sections.layouts import Checks
 from gravel.stages.sections.repetitions import repeated_times, typical
 from gravel.stages.sections.section import Made, Section, table
-from gravel.stages.sections.studies import BEST, TIED, Member, coordinates, standings
+from gravel.stages.sections.studies import BEST, ONCE, Member, coordinates, standings
 
 NOT_RUN = "not run: needs a GPU"
 NEEDS_GPU = "needs a GPU"
@@ -210,7 +210,7 @@ def _best(
             for label in (used[name, column, which][1].label,)
         ]
         word = standings(members)[0].word if members else BEST
-        ranked = best if word == BEST else "tied" if word == TIED else "not ranked"
+        ranked = best if word == BEST else "not ranked" if word in ("", ONCE) else "tied"
         texts.append(f"{ranked} ({100 * (values[other] / first - 1):+.0f} %)")
     return texts
 
