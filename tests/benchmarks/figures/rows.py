@@ -11,7 +11,7 @@ from tests.benchmarks.figures.evidence import Evidence, rows, runs_of
 from tests.benchmarks.figures.model import Measured, Paper, Row, Run
 
 HEAD = """\
-||figure|what is compared|theirs|agrees if|ours|verdict|run|
+|#|figure|what is compared|theirs|agrees if|ours|verdict|run|
 |--:|---|---|---|---|---|---|---|
 """
 
