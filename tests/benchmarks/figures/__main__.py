@@ -18,7 +18,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.figures.evidence import FOLDER, Evidence, read, rows, runs_of, taken, too_old, write
+from tests.benchmarks.figures.evidence import (
+    FOLDER,
+    MAX_DAYS,
+    Evidence,
+    marked,
+    read,
+    rows,
+    runs_of,
+    taken,
+    write,
+)
 from tests.benchmarks.figures.model import Run, measure
 from tests.benchmarks.figures.papers import PAPERS
 from tests.benchmarks.figures.rows import command_of, into_page, row_of, sources_of
@@ -63,9 +73,10 @@ def main(words: list[str] | None = None) -> int:
                 print(row_of(paper, row, evidence))
     if chosen.page is not None:
         into_page(chosen.page, PAPERS, evidence)
-    old = [each for paper in papers for each in too_old(paper, evidence)]
-    for each in old:
-        print(each, file=sys.stderr)
+    for paper in papers:
+        for mark in marked(paper, evidence):
+            print(mark, file=sys.stderr)
+    old = [each for paper in papers for each in marked(paper, evidence, MAX_DAYS)]
     return 1 if failed or old else 0
 
 

@@ -47,7 +47,6 @@ class Evidence:
     code: Mapping[str, str] | None
     reports: Mapping[str, list[dict[str, Any]]] | None = None
     numbers: Mapping[str, Mapping[str, float]] | None = None
-    note: str = ""
 
     @property
     def found(self) -> Reports:
@@ -128,7 +127,7 @@ def runs_of(figure: Figure) -> list[str]:
 def changed(run: Run, evidence: Evidence) -> str:
     """Say what changed since a run, or that this is not known; nothing where nothing did."""
     if evidence.code is None:
-        return ", ".join(filter(None, ("its code is not known", evidence.note)))
+        return "its code is not known"
     now = _workflows(run)
     ran = {name: digest for name, digest in evidence.code.items() if name.endswith(".yaml")}
     kernels = {name: digest for name, digest in evidence.code.items() if name not in ran}
@@ -137,14 +136,14 @@ def changed(run: Run, evidence: Evidence) -> str:
     return "" if ran == now else "workflow changed since"
 
 
-def too_old(paper: Paper, evidence: Mapping[str, Evidence]) -> list[str]:
-    """Say which reports of a paper have been marked for too long, by their dates."""
+def marked(paper: Paper, evidence: Mapping[str, Evidence], after: int = -1) -> list[str]:
+    """Say which reports of a paper are marked and older than so many days, by their dates."""
     return [
         f"{run.name}: {mark}, {evidence[run.name].days} days ago; run it again with --runs {run.name}"
         for run in paper.runs
         if run.name in evidence
         and (mark := changed(run, evidence[run.name]))
-        and evidence[run.name].days > MAX_DAYS
+        and evidence[run.name].days > after
     ]
 
 

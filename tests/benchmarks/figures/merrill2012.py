@@ -337,6 +337,7 @@ PAPER = Paper(
     tuple(sorted((*PARTS, *WHOLE, *STRIPES), key=lambda figure: figure.number)),
     {
         "1": "the depth of rmat grows with its size, here 2^18 vertices.",
+        "3, 4, 6, 7": "the Kronecker graph had 32 edges a vertex.",
         "3, 7": "on graphs of low degree, serial gathering and one kernel are faster here. The likely causes "
         "are a larger cache and the cost of a second launch.",
         "5, 6": "more arcs are looked up at the same moment, even with 14 blocks, as many as a C2050 has "

@@ -16,6 +16,9 @@ CPU, GPU, TWO, FOUR = "a CPU", "one GPU", "two GPUs", "four GPUs"
 COUNTERS = "hardware counters of a GPU"
 """What a number can be measured on."""
 
+MARK = "†"
+"""After a verdict: the code changed since, or is not known."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -167,7 +170,7 @@ class Row:
         waits = dict.fromkeys(each.waits for each in self.measured if each.waits)
         parts += [f"waits for {', '.join(waits)}"] if waits else []
         parts += dict.fromkeys(f"no number: {each.lacks}" for each in self.measured if each.lacks)
-        return "; ".join([*parts, *(self.marks if judged else ())])
+        return "; ".join(parts) + (MARK if judged and self.marks else "")
 
 
 def measure(paper: Paper, figure: Figure, found: Mapping[str, Reports]) -> tuple[Measured, ...]:
