@@ -113,6 +113,7 @@ class Context(Protocol):
 
     machine: Machine
     reserved: int  # workers that are kept for `rank_group` and `map`, 0 where that would run in this process
+    shares_scratch: bool  # whether ranks on workers see the scratch folder
     keeps_device_arrays: bool  # whether arrays of results may be CuPy's
 
     @property
@@ -263,6 +264,7 @@ class PlainContext:
     """A context without workers, cache or progress: everything in this process, in order."""
 
     keeps_device_arrays = False
+    shares_scratch = True
 
     def __init__(self, machine: Machine | None = None, scratch: Path | None = None) -> None:
         self.machine = machine or Machine(backend="cpu", threads=os.cpu_count() or 1, host_memory=1 << 32)

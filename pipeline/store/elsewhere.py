@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import uuid
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.store.sink import ArraySink, WriteThreads, manifest_of
 from gravel.pipeline.store.stored_array import StoredArray
 
@@ -33,6 +35,8 @@ class SinksElsewhere:
     @contextmanager
     def open(self) -> Iterator[Callable[[DTypeLike], ArraySink]]:
         """Give what starts an array; what was closed is on the disk at the end, as far as it has to be."""
+        # Workers of an existing cluster have the mask of whoever started them.
+        os.umask(mask_for(self.root))
         threads, sinks = WriteThreads(), list[ArraySink]()
 
         def sink(dtype: DTypeLike) -> ArraySink:

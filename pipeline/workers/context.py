@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from gravel.pipeline.core.errors import shown as shown_in_message
 from gravel.pipeline.store.checkpoints import StoredCheckpoint
+from gravel.pipeline.workers.failure import StageLog
 from gravel.pipeline.workers.protocol import Progress
 from gravel.stages.context import Checkpoint, MemorySink, MemorySinks, Part, Sink, SinkMaker
 from gravel.stages.urls import hidden_in_text, visible
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.pipeline.workers.failure import StageLog
     from gravel.pipeline.workers.protocol import ClusterEvent, StageTask
     from gravel.pipeline.workers.results_in_memory import WriteBehind
 
@@ -56,6 +56,10 @@ class Services:
         """Run all ranks at the same time."""
         raise NotImplementedError
 
+    def log(self, task: StageTask) -> StageLog:
+        """Return the log of a stage."""
+        return StageLog(task.log)
+
     def extra_host_bytes(self) -> int:
         """Return the summed peaks of other processes that worked for this stage."""
         return 0
@@ -79,6 +83,7 @@ class WorkerContext:
     ) -> None:
         self.machine = task.machine
         self.reserved = services.reserved
+        self.shares_scratch = task.store is None
         self.keeps_device_arrays = task.on_device
         self.map = services.map
         self.rank_group = services.rank_group

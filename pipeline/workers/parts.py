@@ -6,6 +6,7 @@ parts for it; who asked publishes them all.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
@@ -23,6 +24,7 @@ from gravel.pipeline.store.committer import Result as Output
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
+from gravel.pipeline.store.sharing import mask_for
 from gravel.pipeline.workers.context import Services, WorkerContext
 from gravel.pipeline.workers.failure import StageLog
 from gravel.stages.context import Checkpoint, NoCheckpoint, Part
@@ -124,9 +126,10 @@ class Parts:
     def make_ahead(self, many: Iterable[tuple[Stage, Parameters]], *, kept: bool) -> None:
         """Make parts on the reserved workers; see `gravel.stages.context.Context.make_parts`.
 
-        Copies of URLs are known to this process alone, so that parts of these are made here, by `get`.
+        Parts of URLs are made here, by `get`: this process alone knows their copies. So are all parts where
+        workers have tiers of the cache for themselves.
         """
-        if not (kept and self._task.keep and self._services.reserved):
+        if not (kept and self._task.keep and self._services.reserved and self._task.store is None):
             return
         tasks = []
         for stage, parameters in many:
@@ -222,6 +225,7 @@ class PartTask:
 def make_elsewhere(item: PartTask) -> tuple[MadePart | None, list[str]]:
     """Make a part on this worker; returns it, or None where its stage fails, and the lines of its log."""
     task, log = item.task, LinesOfLog()
+    os.umask(mask_for(task.cache.root))
     context = _PartContext(task, Alone(), log, _no_part, _no_parts)
     context.tell = lambda done: None
     try:

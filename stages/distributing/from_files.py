@@ -11,7 +11,7 @@ from gravel.stages.ingest import LONE_PIECE, check_counts, parts
 from gravel.stages.ingest_memory import working_memory
 from gravel.stages.many_files import LEAST_KEPT, read_pieces, text_size
 from gravel.stages.partitioning.ranges import allocated
-from gravel.stages.partitioning.resident import run_ranks
+from gravel.stages.rank_group import run_in_threads
 
 if TYPE_CHECKING:
     from gravel.stages.context import Context
@@ -33,9 +33,10 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
     pieces = _pieces(context, parameters)
     ids = sum(piece.vertex_count for piece in pieces)
     numbers = allocated(context.scratch / "numbers", index_dtype(ids), ids)
-    alone = context.reserved >= ranks
+    alone = context.reserved >= ranks and context.shares_scratch
     if ranks > 1 and not alone:
-        context.log(f"{ranks} workers were not there at once, so all ranks are in one process")
+        why = "were not there at once" if context.shares_scratch else "do not share a scratch folder"
+        context.log(f"{ranks} workers {why}, so all ranks are in one process")
     memory = working_memory(parameters, context.machine)
     task = BuildTask(
         pieces=pieces,
@@ -47,7 +48,7 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
         threads=context.machine.threads,
         sinks=context.sink_maker(),
     )
-    built = sorted(run_ranks(context, build_as_rank, task, ranks), key=lambda each: each.rank)
+    built = sorted(_run(context, task, ranks, alone=alone), key=lambda each: each.rank)
     first = built[0]
     assert first.census is not None
     vertices, edges = first.numbered.vertices, sum(len(piece.source) for piece in pieces)
@@ -67,6 +68,15 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
     )
     texts = any(piece.text is not None for piece in pieces)
     return graph, _ids(context, [each.numbered for each in built], texts=texts)
+
+
+def _run(context: Context, task: BuildTask, ranks: int, *, alone: bool) -> list[Built]:
+    """Build all ranks: each `alone` on its worker, or all in this process."""
+    return (
+        context.rank_group(build_as_rank, [task] * ranks)
+        if alone
+        else run_in_threads(build_as_rank, [task] * ranks)
+    )
 
 
 def _pieces(context: Context, parameters: DistributeParameters) -> Sequence[EdgePiece]:
