@@ -72,11 +72,8 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
 
 def _run(context: Context, task: BuildTask, ranks: int, *, alone: bool) -> list[Built]:
     """Build all ranks: each `alone` on its worker, or all in this process."""
-    return (
-        context.rank_group(build_as_rank, [task] * ranks)
-        if alone
-        else run_in_threads(build_as_rank, [task] * ranks)
-    )
+    tasks = [task] * ranks
+    return context.rank_group(build_as_rank, tasks) if alone else run_in_threads(build_as_rank, tasks)
 
 
 def _pieces(context: Context, parameters: DistributeParameters) -> Sequence[EdgePiece]:
