@@ -270,9 +270,9 @@ def _estimate(
     if codec != "auto":
         compiled = layout_of("csr" if device else codec).memory.compiled
     host = compiled + size.range_bytes("host") + publishing_bytes(8 * n, most)
-    if is_measured(parameters):
-        trial_host, trial_device = trial_bytes(n, m, width)
-        host, device = host + trial_host, max(device, trial_device * on_gpu)
+    if parameters.advice is not None and parameters.advice.measure:
+        tried, on_device = trial_bytes(graph, parameters.advice, machine)
+        host, device = max(host, compiled + tried), max(device, on_device)
     if graph.weighted:
         host += total(table("host", weights=("i4", min(m, ARCS_AT_ONCE))), "host")
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gravel.stages.advice import AdviceParameters
     from gravel.stages.artifacts import CompressedGraph, Graph
     from gravel.stages.context import Context, PlainContext
+    from gravel.stages.reorder import ReorderParameters
+    from gravel.stages.stage import Extent, Machine, Stage
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 MAX_ARCS = 1 << 27
 """Of a graph that is tried: it is in memory in one order and one layout besides. Samples alone decide for a
@@ -49,12 +52,30 @@ class _Trial:
     seconds: float
 
 
-def trial_bytes(vertices: int, arcs: int, width: int) -> tuple[int, int]:
-    """Bound the host and device memory that trying takes beside the graph; nothing where none is tried."""
-    if arcs > MAX_ARCS:
+def trial_bytes(
+    graph: Extent, parameters: AdviceParameters, machine: Machine, orders: Sequence[ReorderParameters] = ()
+) -> tuple[int, int]:
+    """Return the host and device memory that trying these orders takes beside the graph: that of the stages.
+
+    Rows in an order, and these in a layout, stay in memory. Nothing is taken where none is tried.
+    """
+    from gravel.stages import compress, reorder, traverse
+
+    if graph.arcs > MAX_ARCS:
         return 0, 0
-    rows = 8 * vertices + (width + 2) * arcs
-    return 4 * rows + 64 * vertices, 2 * rows + 64 * vertices
+    steps: tuple[tuple[Stage, Sequence[Any]], ...] = (
+        (reorder.STAGE, orders),
+        (compress.STAGE, [compress.CompressParameters(codec="auto")]),
+        (traverse.STAGE, [_searched(parameters)]),
+    )
+    stay, host, device = 0, 0, 0
+    for stage, choices in steps:
+        needs = [stage.estimate(each, {"input": (graph,)}, machine) for each in choices]
+        for need in needs:
+            host, device = max(host, stay + need.host_bytes), max(device, need.device_bytes)
+            graph = need.outputs[0]
+        stay += graph.bytes if needs else 0
+    return host, device
 
 
 def try_choices(
@@ -145,16 +166,21 @@ def _milliseconds(
 ) -> float:
     """Median time of a search, or of finding components, as `traverse` measures it."""
     from gravel.stages.context import PlainContext
-    from gravel.stages.traversal.parameters import TraverseParameters
     from gravel.stages.traverse import traverse
 
     there = PlainContext(context.machine, context.scratch)
     found = packed(there, layout, rows)
+    _, measured = traverse(there, _searched(parameters), input=found)
+    return float(statistics.median(search["milliseconds"] for search in measured.searches))
+
+
+def _searched(parameters: AdviceParameters) -> TraverseParameters:
+    from gravel.stages.traversal.parameters import TraverseParameters
+
     asked: dict[str, Any] = {"placement": parameters.placement, "device_memory": parameters.device_memory}
     if parameters.algorithm == "bfs":
         asked |= {"sources": {"random": SOURCES}, "output": "distance"}
-    _, measured = traverse(there, TraverseParameters(algorithm=parameters.algorithm, **asked), input=found)
-    return float(statistics.median(search["milliseconds"] for search in measured.searches))
+    return TraverseParameters(algorithm=parameters.algorithm, **asked)
 
 
 def _chosen(advice: Advice, trial: _Trial, searches: int, field: str) -> Advice:
