@@ -99,6 +99,11 @@ def packed_as(context: PlainContext, codec: str, graph: Graph) -> CompressedGrap
     return compress(context, CompressParameters(codec=codec), input=graph)
 
 
+def packing_need(graph: Extent, machine: Machine) -> Need:
+    """State at most what compressing a graph takes, whatever the codec."""
+    return _estimate(CompressParameters(codec="auto"), {"input": (graph,)}, machine)
+
+
 def _forms(context: Context, codec: str, stored: Graph | Partition) -> tuple[str, ...]:
     """Say where rows are encoded, and where else if there is no room."""
     from gravel.stages.rows.ranges import bytes_there
@@ -271,7 +276,7 @@ def _estimate(
         compiled = layout_of("csr" if device else codec).memory.compiled
     host = compiled + size.range_bytes("host") + publishing_bytes(8 * n, most)
     if parameters.advice is not None and parameters.advice.measure:
-        tried, on_device = trial_bytes(graph, parameters.advice, machine)
+        tried, on_device = trial_bytes(graph, parameters.advice, machine, packing_need)
         host, device = max(host, compiled + tried), max(device, on_device)
     if graph.weighted:
         host += total(table("host", weights=("i4", min(m, ARCS_AT_ONCE))), "host")

@@ -260,8 +260,11 @@ def _estimate(
     width = 4 if n < 1 << 32 else 8
     tried = 0
     if parameters.advice is not None and parameters.advice.measure:
-        orders = [parameters.model_copy(update={"method": method, "advice": None}) for method in METHODS]
-        tried, on_device = trial_bytes(graph, parameters.advice, whole, orders)
+        from gravel.stages.compress import packing_need
+
+        orders = (parameters.model_copy(update={"method": method, "advice": None}) for method in METHODS)
+        needs = [_estimate(order, inputs, machine) for order in orders]
+        tried, on_device = trial_bytes(graph, parameters.advice, whole, packing_need, needs)
         device.append(on_device)
     made = Extent(
         kind="Ordering",

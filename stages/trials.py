@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from gravel.stages.advice import AdviceParameters
     from gravel.stages.artifacts import CompressedGraph, Graph
     from gravel.stages.context import Context, PlainContext
-    from gravel.stages.reorder import ReorderParameters
-    from gravel.stages.stage import Extent, Machine, Stage
+    from gravel.stages.stage import Extent, Machine, Need
     from gravel.stages.traversal.parameters import TraverseParameters
 
 MAX_ARCS = 1 << 27
@@ -53,29 +52,29 @@ class _Trial:
 
 
 def trial_bytes(
-    graph: Extent, parameters: AdviceParameters, machine: Machine, orders: Sequence[ReorderParameters] = ()
+    graph: Extent,
+    parameters: AdviceParameters,
+    machine: Machine,
+    packed: Callable[[Extent, Machine], Need],
+    ordered: Sequence[Need] = (),
 ) -> tuple[int, int]:
-    """Return the host and device memory that trying these orders takes beside the graph: that of the stages.
+    """Return the host and device memory that trying takes beside the graph; nothing where none is tried.
 
-    Rows in an order, and these in a layout, stay in memory. Nothing is taken where none is tried.
+    It is that of the stages: `ordered` states orders, `packed` the layouts of a graph. Rows in an order stay
+    in memory, and so do these in a layout.
     """
-    from gravel.stages import compress, reorder, traverse
+    from gravel.stages.traversal.memory import estimate
 
     if graph.arcs > MAX_ARCS:
         return 0, 0
-    steps: tuple[tuple[Stage, Sequence[Any]], ...] = (
-        (reorder.STAGE, orders),
-        (compress.STAGE, [compress.CompressParameters(codec="auto")]),
-        (traverse.STAGE, [_searched(parameters)]),
+    rows = ordered[0].outputs[0] if ordered else graph
+    packing = packed(rows, machine)
+    search = estimate(_searched(parameters), {"input": packing.outputs}, machine)
+    trying = rows.bytes * bool(ordered) + max(
+        packing.host_bytes, packing.outputs[0].bytes + search.host_bytes
     )
-    stay, host, device = 0, 0, 0
-    for stage, choices in steps:
-        needs = [stage.estimate(each, {"input": (graph,)}, machine) for each in choices]
-        for need in needs:
-            host, device = max(host, stay + need.host_bytes), max(device, need.device_bytes)
-            graph = need.outputs[0]
-        stay += graph.bytes if needs else 0
-    return host, device
+    host = max([trying, *(each.host_bytes for each in ordered)])
+    return host, max(each.device_bytes for each in (*ordered, packing, search))
 
 
 def try_choices(
