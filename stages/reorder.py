@@ -26,7 +26,7 @@ from gravel.stages.ordering.placing import (
     uses_device,
 )
 from gravel.stages.ordering.rows import ARCS_AT_ONCE, ROWS_AT_ONCE
-from gravel.stages.sizes import publishing_bytes
+from gravel.stages.sizes import published
 from gravel.stages.stage import Extent, Machine, Need, OneOf, Parameters, Slot, Stage
 from gravel.stages.trials import trial_bytes, try_choices
 from gravel.stages.weights import reordered, reordered_weights
@@ -220,7 +220,7 @@ def _on_host(
     rows = [
         *table("host", Numba=("u1", COMPILED.get(method, 76 << 20))),
         buffers.order(n, vertex, "host"),
-        *table("host", published=("u1", publishing_bytes(8 * n, exact(table(columns=(vertex, m)))))),
+        *published(buffers.renumbering(n)[1], buffers.new_columns(m, vertex)),
     ]
     if method != "original":
         # A range of new rows that is written, and the next one.
