@@ -147,7 +147,7 @@ machine_options = together(
         default="auto",
         show_default=True,
         metavar="KIND",
-        help="auto, inline, local, cuda, tcp://host:port, or a scheduler file (.json).",
+        help="auto, inline, local, cuda, slurm, tcp://host:port, or a scheduler file (.json).",
     ),
     click.option(
         "--backend",

@@ -325,6 +325,7 @@ def _task(node: Node, run: Run) -> StageTask:
         on_device=attempt.on_device,
         profile=run.options.profile,
         device_bytes=attempt.need.device_bytes if attempt.need is not None else 0,
+        store=run.cluster.store if run.cluster is not None else None,
         time_limit=node.run.time_limit,
         contents={name: content.split(" ")[0] for name, content in node.recipe.contents.items()},
     )

@@ -19,7 +19,7 @@ from gravel.pipeline.plan.model import Plan, StageRun
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.store.folder import DASK_LOG, LOGS, scratch_path
 from gravel.pipeline.workers.preload import load, safe_path_variables
-from gravel.pipeline.workers.protocol import Cluster, Reported, WorkerSlot, is_address
+from gravel.pipeline.workers.protocol import Cluster, JobRequest, Reported, Waiting, WorkerSlot, is_address
 
 if TYPE_CHECKING:
     from gravel.kernels.compiled.folder import Folder
@@ -39,12 +39,17 @@ def start_cluster(
     progress: Callable[[Reported], None],
     meanwhile: Callable[[], None],
     kernels: Sequence[Kernel] = (),
+    files: Sequence[str] = (),
+    useful: int = 1,
+    waiting: Waiting | None = None,
 ) -> tuple[Cluster, Callable[[], None]]:
     """Start what the setting names; raises RequestError or GravelError if it does not come up.
 
     Returns the cluster, and what puts Dask's settings and loggers back once it is closed. `ranks` is the size
     of the largest rank group. `progress` is called by an inline cluster while stages run, `meanwhile` when
-    nothing is left to do here but to wait for workers, which compile `kernels` first.
+    nothing is left to do here but to wait for workers, which compile `kernels` first. `files` of this machine
+    are what stages read, `useful` is how many workers the run can use at once, and `waiting` hears of jobs
+    that are waited for.
     """
     if environment.cluster == "inline":
         from gravel.pipeline.workers.inline_cluster import InlineCluster
@@ -90,10 +95,16 @@ def start_cluster(
 
                 count = workers or local_worker_count(environment.cores, ranks)
                 cluster = start_local(run, count, scratch)
+            elif environment.slurm is not None:
+                from gravel.pipeline.workers.slurm_cluster import start_slurm
+
+                jobs = workers or max(ranks, min(environment.slurm.jobs, useful))
+                request = JobRequest(jobs, max(1, ranks), waiting or Waiting())
+                cluster = start_slurm(run, environment.slurm, request, cache_root, scratch, files)
             else:
                 from gravel.pipeline.workers.existing_cluster import connect
 
-                cluster = connect(run, environment.cluster, cache_root, environment.tls)
+                cluster = connect(run, environment.cluster, cache_root, environment.tls, files)
         except GravelError:
             raise
         except Exception as error:

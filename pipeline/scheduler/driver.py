@@ -28,7 +28,21 @@ from gravel.pipeline.scheduler.node import (
 from gravel.pipeline.scheduler.placement import ranks_of
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
-from gravel.pipeline.workers.protocol import Back, Began, Failure, Finished, Lost, Readable, Reported, Written
+from gravel.pipeline.store.exchange import Exchange
+from gravel.pipeline.workers.failure import StageLog
+from gravel.pipeline.workers.protocol import (
+    Back,
+    Began,
+    Failure,
+    Finished,
+    Logged,
+    Lost,
+    Readable,
+    Reported,
+    Waiting,
+    Written,
+    is_elsewhere,
+)
 from gravel.stages.urls import is_url
 
 if TYPE_CHECKING:
@@ -36,6 +50,7 @@ if TYPE_CHECKING:
 
     from gravel.pipeline.scheduler.cluster_start import Compiling
     from gravel.pipeline.scheduler.node import Node
+    from gravel.pipeline.scheduler.nodes import Nodes
     from gravel.pipeline.scheduler.run import Run
     from gravel.pipeline.workers.protocol import Cluster, StageOutcome
     from gravel.stages.stage import Need
@@ -53,6 +68,7 @@ class Driver:
         self._put_back: Callable[[], None] = lambda: None
         self._compiling: Compiling | None = None
         self._stopping = False
+        self._needs: Mapping[str, Need] = {}
         run.events.open = self._results.open_soon
         run.resolver.maker.open_ids = self._results.open
         run.wake = self._wake
@@ -67,6 +83,8 @@ class Driver:
                 fetched = run.digests.fetches.ended if run.digests.fetches is not None else 0
                 moves = self._nodes.moves
                 run.resolver.resolve_ready(fetched)
+                for message in run.cache.acceptance.warnings():
+                    self._events.emit("note", message=message)
                 self._stop_after_failures()
                 self._admit()
                 self._wait(moves, fetched)
@@ -93,7 +111,7 @@ class Driver:
     def _refuse(self) -> None:
         """Refuse the whole run if it cannot end well; from now on only single stage runs fail."""
         with self._events.spans.take("memory"):
-            needs = refuse_what_cannot_run(self._run)
+            needs = self._needs = refuse_what_cannot_run(self._run)
             waiting = [node.key for node in self._nodes.in_state(WANTED, WAITING)]
             self._compiling = compile_ahead(self._run.plan, waiting, needs, self._run.environment)
         self._run.resolver.strict = False
@@ -135,8 +153,15 @@ class Driver:
             progress=self._events.progressed,
             meanwhile=run.loading.while_workers_start,
             kernels=plan_kernels(run.plan, run.environment),
+            files=local_files(self._nodes.in_state(WANTED, WAITING)),
+            useful=usable_workers(self._nodes, self._needs),
+            waiting=Waiting(
+                lambda message: self._events.emit("note", message=message), lambda: run.interrupted
+            ),
         )
         run.cluster = cluster
+        if cluster.store is not None and run.cache.remote is not None:
+            run.cache.remote.finish_pushes()  # what earlier runs left here, workers seek there
         run.placement.set_worker_slots(cluster.worker_slots)
         record.cluster = cluster.describe()
         took = time.monotonic() - clock
@@ -183,6 +208,8 @@ class Driver:
             case Reported():
                 if self._nodes[event.key].state == RUNNING:
                     self._events.progressed(event)
+            case Logged():
+                StageLog(self._events.record.log_path(event.key)).write(event.message)
             case Finished():
                 if (node := self._nodes[event.key]).is_running(event.attempt):
                     self._finish(node, event.outcome)
@@ -224,6 +251,8 @@ class Driver:
         with self._events.spans.take("close"):
             try:
                 self._run.cluster.close(hurry=hurry)
+                if self._run.cluster.store is not None:
+                    Exchange(self._run.cache, self._events.record.run).clear()
             finally:
                 self._put_back()
 
@@ -254,8 +283,34 @@ def refuse_what_cannot_run(run: Run) -> Mapping[str, Need]:
     ranks = {node.key: ranks_of(node) for node in own}
     refuse_larger_groups(ranks, plan.runs, environment, run.options.workers)
     stored = {key: need for key, need in needs.items() if plan.runs[key].keep}
-    refuse_what_no_disk_holds(stored, run.cache.root, locations)
+    if run.cache.remote is None or not is_elsewhere(
+        environment.cluster
+    ):  # else the disks may be the workers'
+        refuse_what_no_disk_holds(stored, run.cache.root, locations)
     return found
+
+
+def usable_workers(nodes: Nodes, needs: Mapping[str, Need]) -> int:
+    """Return how many workers a run can use at once: where its plan is widest, with those of rank groups."""
+    depth: dict[str, int] = {}
+    width: dict[int, int] = {}
+    for node in nodes.in_state(WANTED, WAITING):  # in the plan's order
+        level = depth[node.key] = 1 + max((depth.get(key, 0) for key in node.run.upstream), default=0)
+        several = needs[node.key].workers if node.key in needs else 0
+        width[level] = width.get(level, 0) + max(1, ranks_of(node), several)
+    return max(width.values(), default=1)
+
+
+def local_files(nodes: Iterable[Node]) -> list[str]:
+    """List the files of this machine that stage runs read."""
+    return sorted(
+        {
+            file.location
+            for node in nodes
+            for file in node.run.stage.files(node.run.parameters)
+            if not is_url(file.location)
+        }
+    )
 
 
 def refuse_missing_files(nodes: Iterable[Node]) -> None:

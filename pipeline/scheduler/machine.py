@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING
 from gravel.kernels.cuda.room import usable_bytes
 from gravel.kernels.settings import BadSetting, refuse_bad_settings
 from gravel.pipeline.core.errors import Problem, RequestError, WorkflowError
+from gravel.pipeline.core.files import config_folder
 from gravel.pipeline.core.hardware import Device, core_count, find_devices, hardware
-from gravel.pipeline.core.memory import Capacity, format_bytes, host_capacity, parse_bytes
+from gravel.pipeline.core.memory import (
+    HOST_MEMORY,
+    USABLE,
+    Capacity,
+    format_bytes,
+    host_capacity,
+    parse_bytes,
+)
 from gravel.pipeline.plan.status import plan_extents
 from gravel.pipeline.records.record import RUN
-from gravel.pipeline.workers.protocol import KINDS, is_address
+from gravel.pipeline.workers.protocol import KINDS, SLURM, is_address, is_elsewhere
 from gravel.stages.sizes import Machine
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from gravel.pipeline.scheduler.nodes import Nodes
     from gravel.pipeline.store.cache import Cache
     from gravel.pipeline.workers.settings import Tls
+    from gravel.pipeline.workers.slurm_settings import SlurmSettings
     from gravel.stages.artifact import Json
     from gravel.stages.stage import Stage
 
@@ -56,7 +65,7 @@ MAX_MEMORY_SHARE = 0.25
 class RunOptions:
     """Everything about a run that does not change its results.
 
-    `cluster` is auto, inline, local, cuda, a scheduler's address or a scheduler file; `backend` is auto,
+    `cluster` is auto, inline, local, cuda, slurm, a scheduler's address or file; `backend` is auto,
     cpu or cuda; the memories are sizes such as `16GiB`, `resident_memory` that of results that stay in memory
     between stages, on each host; `workers` is the number of local workers; `tls` the certificates for an
     existing cluster that asks for them; with `trust_remote` recipes of others count whoever signed them;
@@ -91,7 +100,8 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class RunEnvironment:
-    """The decided setting of a run: `cluster` is inline, local, cuda or an address.
+    """The decided setting of a run: `cluster` is inline, local, cuda, slurm or an address.
+    `slurm` are the user's settings of jobs.
 
     `resident_bytes` are what results may take that stay in a host's memory between stages.
     """
@@ -103,6 +113,7 @@ class RunEnvironment:
     cores: int
     tls: Tls | None = None
     resident_bytes: int = 0
+    slurm: SlurmSettings | None = None
 
     def backend_of(self, stage: Stage) -> str:
         """Return where a stage's kernels run: cuda only for stages that have kernels for it."""
@@ -136,6 +147,8 @@ def decide(options: RunOptions) -> RunEnvironment:
         )
     if options.backend not in ("auto", "cpu", "cuda"):
         raise RequestError(f"{options.backend!r} is not a backend", hint="use auto, cpu or cuda")
+    if options.cluster == SLURM:
+        return _decide_for_jobs(options)
     devices = () if is_address(options.cluster) and options.backend == "cpu" else find_devices()
     usable = bool(devices) and (devices[0].fake or find_spec("cupy") is not None)
     usable = usable and all(device.refusal is None for device in devices)
@@ -157,6 +170,31 @@ def decide(options: RunOptions) -> RunEnvironment:
     asked = options.resident_memory
     resident = int(host * RESIDENT_SHARE) if asked is None else parse_bytes(asked)
     return RunEnvironment(cluster, backend, devices, capacity, core_count(), options.tls, resident)
+
+
+def _decide_for_jobs(options: RunOptions) -> RunEnvironment:
+    """Decide what a run plans with whose workers are jobs: what the user's settings give each of them."""
+    from gravel.pipeline.workers.slurm_settings import NAME, read_slurm_settings
+
+    settings = read_slurm_settings()
+    backend = options.backend
+    if backend == "auto":
+        backend = "cuda" if settings.gpus else "cpu"
+    if backend == "cuda" and not settings.gpus:
+        raise RequestError(
+            f"--backend cuda asks for GPUs, and jobs have none by {config_folder() / NAME}",
+            hint="add gpus: 1 there, and device_memory, such as 76 GiB for GPUs of 80 GB",
+        )
+    given = replace(options, backend=backend, device_memory=options.device_memory or settings.device_memory)
+    memory = options.host_memory or settings.memory
+    host = parse_bytes(memory) if options.host_memory else int(parse_bytes(memory) * USABLE)
+    source = HOST_MEMORY if options.host_memory else f"{USABLE:.0%} of a job's memory of {settings.memory}"
+    capacity = Capacity(host, source, _device_capacity(given, ()))
+    asked = options.resident_memory
+    resident = int(host * RESIDENT_SHARE) if asked is None else parse_bytes(asked)
+    return RunEnvironment(
+        SLURM, backend, (), capacity, settings.cores, resident_bytes=resident, slurm=settings
+    )
 
 
 def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) -> None:
@@ -189,7 +227,7 @@ def _demand_gpu(options: RunOptions, devices: tuple[Device, ...], usable: bool) 
 def _device_capacity(options: RunOptions, devices: tuple[Device, ...]) -> Callable[[], tuple[int, str]]:
     """Return what says how many bytes of each GPU stages may use, and whence that is."""
     asked = None if options.device_memory is None else parse_bytes(options.device_memory)
-    if not devices and options.backend == "cuda" and is_address(options.cluster):
+    if not devices and options.backend == "cuda" and is_elsewhere(options.cluster):
         # The run is planned, and refused if it cannot fit, before the cluster is asked anything.
         if asked is None:
             raise RequestError(

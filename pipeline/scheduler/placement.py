@@ -13,7 +13,7 @@ from gravel.pipeline.core.memory import HOST_MEMORY, Admission, available_bytes,
 from gravel.pipeline.scheduler.machine import RunEnvironment
 from gravel.pipeline.scheduler.node import BUSY, RUNNING, Attempt, Node
 from gravel.pipeline.scheduler.nodes import Nodes
-from gravel.pipeline.workers.protocol import WorkerSlot, is_address
+from gravel.pipeline.workers.protocol import WorkerSlot, is_elsewhere
 from gravel.stages.stage import Need, Parameters
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ class Residency:
         self.unwritten: dict[Node, int] = {}
         self.unrecorded: dict[Node, Failure] = {}
         self._capacity = environment.capacity.host_bytes
-        self._is_local = not is_address(environment.cluster)
+        self._is_local = not is_elsewhere(environment.cluster)
         self._reported = False
         self._kept: dict[Node, None] = {}
         self._files: dict[Node, tuple[Prepared, ...]] = {}

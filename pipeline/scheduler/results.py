@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.core.hardware import hardware
 from gravel.pipeline.plan.recipes import NeedsResult
 from gravel.pipeline.scheduler.node import DONE, FAILED, WAITING, Node
 from gravel.pipeline.store.committer import Committed, Committer, Result
+from gravel.pipeline.store.exchange import Exchange
 from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.records import RecipeRecord
 from gravel.pipeline.workers.protocol import Failure, Readable, Written
@@ -16,8 +18,11 @@ from gravel.pipeline.workers.results_in_memory import PREFIX, read_resident
 from gravel.stages.urls import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gravel.pipeline.scheduler.attempts import Attempts
     from gravel.pipeline.scheduler.run import Run
+    from gravel.pipeline.store.folder import Prepared
     from gravel.pipeline.workers.protocol import StageOutcome
     from gravel.stages.artifact import Artifact, Json
 
@@ -55,6 +60,8 @@ class Results:
             message = f"{names} changed while it was read"
             run.resolver.fail(node, Failure("stage", message, "run again when nothing writes to it"))
             return
+        if not self._noted(node, outcome.prepared):
+            return
         if node.run.keep:
             record = self._record(node, outcome)
             if outcome.behind:
@@ -77,6 +84,17 @@ class Results:
         for event in self._early.pop(node.key, ()):
             self.take(event)
         self._attempts.release_unneeded()
+
+    def _noted(self, node: Node, prepared: Sequence[Prepared]) -> bool:
+        """Take note of where others put a result; if it is not what they say, its stage run has failed."""
+        try:
+            for output in prepared:
+                output.note_in(self._run.cache)
+        except GravelError as error:
+            self._attempts.drop(node)
+            self._run.resolver.fail(node, Failure("disk", str(error), error.problems[0].hint))
+            return False
+        return True
 
     def _renew_readers(self, node: Node) -> None:
         """A result that was lost came out different: whoever read what was lost reads again."""
@@ -114,10 +132,10 @@ class Results:
                 self._run.resolver.fail(node, written.failure)
         else:
             record = self._records.pop(node.key)
-            if written.failure is None:
+            if written.failure is None and self._noted(node, written.prepared):
                 self._run.events.written(node, written)
                 self.committer.add(Result(node.key, record, written.prepared))
-            else:
+            elif written.failure is not None:
                 self._run.locks.release(record.digest)
                 self._run.residency.unrecorded[node] = written.failure
         self._run.nodes.check_needed(node)
@@ -210,6 +228,8 @@ class Results:
             if run.cluster.kind == "inline":
                 return read_resident(name)
             if (record := run.residency.records(node).get(name)) is not None:
+                if run.cluster.store is not None:
+                    return Exchange(run.cache, run.events.record.run).open(record.id)
                 return open_artifact(record)
             if not run.residency.is_readable(node):
                 self._attempts.write_out(node)

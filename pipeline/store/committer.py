@@ -190,7 +190,7 @@ class Committer:
                 self._superseded.append(output)
             self._unsynced.append(self._cache.root / record.name)
         for output in result.outputs:
-            if not self._cache.is_here(output.record.id):
+            if self._cache.find(output.record.id) is None:  # here, or in the store behind
                 raise GravelError(f"artifact {output.record.id[:12]} could not be published")
         self._cache.remember_draft(result.record.digest, recipe)
         self._unsynced.append(self._cache.root / recipe.name)

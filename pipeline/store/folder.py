@@ -313,6 +313,9 @@ class Prepared:
         self._end_lease()
         return True
 
+    def note_in(self, cache: CacheFolder) -> None:
+        """Take note of it in the cache of whoever publishes it, where others wrote it elsewhere."""
+
     def drop(self) -> None:
         """Remove what was written."""
         if self.is_new:

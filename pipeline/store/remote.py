@@ -62,7 +62,7 @@ class Remote:
         self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._pusher: threading.Thread | None = None
         self.pushed = 0  # recipes
-        self.pushed_bytes = 0
+        self.pushed_bytes = 0  # what workers with tiers of their own sent included
 
     def complete(self, digest: str, here: RecipeRecord | None) -> RecipeRecord | None:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""
@@ -116,21 +116,32 @@ class Remote:
 
     def _fetch_record(self, artifact_id: str, target: Bucket) -> bool:
         """Say whether an artifact is here, or its record and attributes could be had from the store."""
+        if self._cache.find(artifact_id) is not None:
+            return True
+        found = self._read(artifact_id, target)
+        return found is not None and self.note(artifact_id, *found)
+
+    def _read(self, artifact_id: str, target: Bucket) -> tuple[bytes, bytes] | None:
+        """Return the record and the attributes that the store has of an artifact that did not prove wrong."""
+        from gravel.pipeline.store.layout import METADATA
+        from gravel.pipeline.store.selection import read_artifact_record
+
+        text = target.get(f"artifacts/{artifact_id}.json")
+        if text is None:
+            return None
+        record = read_artifact_record(text, artifact_id, self._cache.root, AWAY_DATA)
+        if self._is_quarantined(artifact_id, record.path.name):
+            return None
+        attributes = target.get(f"data/{record.path.name}/{METADATA}")
+        return None if attributes is None else (text, attributes)
+
+    def note(self, artifact_id: str, text: bytes, attributes: bytes) -> bool:
+        """Take note of an artifact in the store, of which these are record and attributes, if they fit."""
         from gravel.pipeline.store.identity import check_id, with_true_extent
         from gravel.pipeline.store.layout import METADATA, attributes_in
         from gravel.pipeline.store.selection import read_artifact_record
 
-        if self._cache.find(artifact_id) is not None:
-            return True
-        text = target.get(f"artifacts/{artifact_id}.json")
-        if text is None:
-            return False
         record = read_artifact_record(text, artifact_id, self._cache.root, AWAY_DATA)
-        if self._is_quarantined(artifact_id, record.path.name):
-            return False
-        attributes = target.get(f"data/{record.path.name}/{METADATA}")
-        if attributes is None:
-            return False
         try:
             read = attributes_in(attributes)
             if not any(
@@ -170,12 +181,17 @@ class Remote:
         return [name.removesuffix(".json") for name in names]
 
     def fetch(self, artifact_id: str) -> None:
-        """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done."""
+        """Copy an artifact here unless it is here; raises `DamagedArtifact` if that cannot be done.
+
+        Of one that the store does not have, nothing comes.
+        """
         from gravel.pipeline.store.objects import FaultySource, RemoteError
         from gravel.pipeline.store.transfer import download_artifact
 
-        known = self.record(artifact_id)
-        if known is None or self._cache.is_here(artifact_id):
+        if self._cache.is_here(artifact_id):
+            return
+        known = self.record(artifact_id) or self._find(artifact_id)
+        if known is None:
             return
         # The lock only keeps two workers from copying the same.
         with self._cache.lock(f"bring-{artifact_id}"):
@@ -192,6 +208,37 @@ class Remote:
             except RemoteError as error:
                 self.failed(error)
                 raise DamagedArtifact(artifact_id, f"it is not here, and {error}") from error
+
+    def _find(self, artifact_id: str) -> ArtifactRecord | None:
+        """Ask the store for an artifact of which nothing is known here; raises `DamagedArtifact`."""
+        try:
+            target = self._reach(patient=True)
+            assert target is not None
+            found = self._fetch_record(artifact_id, target)
+        except (GravelError, BrokenRecord) as error:
+            raise DamagedArtifact(artifact_id, f"it is not here, and {error}") from error
+        return self.record(artifact_id) if found else None
+
+    def publish(self, record: ArtifactRecord) -> tuple[int, bytes, bytes]:
+        """Copy an artifact's files to the store, as many bytes as it lacks of it.
+
+        Returns their number, and the record and attributes that the store has of the artifact.
+
+        Raises `DamagedArtifact` for files that are not what was written, `RemoteError` for the store.
+        """
+        from gravel.pipeline.store.objects import RemoteError
+        from gravel.pipeline.store.transfer import upload_files
+
+        target = self._reach(patient=True)
+        assert target is not None
+        sent = upload_files(record, target, is_bad=self._is_quarantined)
+        found = self._read(record.id, target)
+        if found is None:
+            raise RemoteError(
+                f"artifact {record.id[:12]} was copied to {self.url} and is not there",
+                hint="see whether somebody removes objects there while runs use them",
+            )
+        return sent, *found
 
     def _set_aside(self, artifact_id: str, place: str) -> None:
         """Take a damaged artifact's record out of everybody's way, as `quarantine` does here."""

@@ -116,6 +116,7 @@ class Acceptance:
         self.trust_remote = trust_remote
         self.refused: dict[str, PublicKey | None] = {}
         self.accepted: dict[str, PublicKey | None] = {}
+        self._warned: set[PublicKey | None] = set()
 
     @cached_property
     def _trusted(self) -> dict[bytes, PublicKey]:
@@ -162,13 +163,18 @@ class Acceptance:
             return None
         return [f"its recipe came from elsewhere {signed(self.refused[digest])}"]
 
+    def warnings(self) -> list[str]:
+        """Tell of each key, once, that its recipes do not count: before what they led to is computed."""
+        new = set(self.refused.values()) - self._warned
+        self._warned |= new
+        return [f"results from elsewhere are not used: {signed(key)}; {advice(key)}" for key in new]
+
     def messages(self) -> list[str]:
         """Tell, a line for each key, how many recipes did not count or did only because of the option."""
         lines = []
         for key, count in Counter(self.refused.values()).items():
-            lines.append(
-                f"{counted(count, 'recipe')} from elsewhere, {signed(key)}: computed again; {advice(key)}"
-            )
+            more = "" if key in self._warned else f"; {advice(key)}"
+            lines.append(f"{counted(count, 'recipe')} from elsewhere, {signed(key)}: computed again{more}")
         for key, count in Counter(self.accepted.values()).items():
             lines.append(
                 f"--trust-remote: {counted(count, 'recipe')} from elsewhere, {signed(key)}, taken as they are"

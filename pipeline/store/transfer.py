@@ -137,23 +137,34 @@ def upload_artifact(
     *,
     is_bad: Callable[[str, str], bool] = lambda identity, place: False,
 ) -> int:
+    """Copy an artifact of the cache to an object store; see `upload_files`."""
+    if _whole_there(get_if_sound(target, artifact_path(artifact_id)), artifact_id, is_bad) is not None:
+        return 0
+    if not cache.is_here(artifact_id):
+        raise DamagedArtifact(artifact_id, "it has no record in the cache")
+    return upload_files(cache.describe(artifact_id), target, progress, is_bad=is_bad)
+
+
+def upload_files(
+    record: ArtifactRecord,
+    target: Bucket,
+    progress: ByteCounter | None = None,
+    *,
+    is_bad: Callable[[str, str], bool] = lambda identity, place: False,
+) -> int:
     """Copy an artifact to an object store; returns the bytes sent, 0 if it was there.
 
     `is_bad` says of an artifact and the place of its data whether they proved damaged and have to give way.
     Raises `DamagedArtifact` if what lies here is not what its record says, `RemoteError` for a store that
     fails.
     """
-    name = artifact_path(artifact_id)
-    there = _whole_there(get_if_sound(target, name), artifact_id, is_bad)
-    if there is not None:
+    name = artifact_path(record.id)
+    if _whole_there(get_if_sound(target, name), record.id, is_bad) is not None:
         return 0
-    if not cache.is_here(artifact_id):
-        raise DamagedArtifact(artifact_id, "it has no record in the cache")
-    record = cache.describe(artifact_id)
     check_metadata(record)
     folder = data_path(record.path.name)
     # Objects appear whole or not at all, so one of the right size is what an earlier try sent.
-    present = {} if is_bad(artifact_id, record.path.name) else target.below(folder)
+    present = {} if is_bad(record.id, record.path.name) else target.below(folder)
     sent: dict[str, int] = {}
 
     def put(name: str, data: bytes | bytearray) -> None:
@@ -171,7 +182,7 @@ def upload_artifact(
         raise
     text = seal(with_true_extent(record, record.attributes).to_json())
     if not target.create(name, text):
-        other = _whole_there(get_if_sound(target, name), artifact_id, is_bad)
+        other = _whole_there(get_if_sound(target, name), record.id, is_bad)
         if other is None:
             target.put(name, text)
         elif other != record.path.name:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 KIND = "ssh-ed25519"
 _HEAD = len(KIND).to_bytes(4, "big") + KIND.encode() + (32).to_bytes(4, "big")
 MAX_NAME = 100
+MAX_KEY_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,14 @@ def check_only_mine(path: Path, forbidden: int, why: str) -> None:
 
 PRIVATE, PUBLIC = "signing-key", "signing-key.pub"
 
+KEY_FILE = "GRAVEL_SIGNING_KEY_FILE"
+"""Names the file of the key on machines that come and go, where it is mounted as a secret."""
+
 
 def own_public_key() -> PublicKey | None:
     """Return this user's public key, or None if none was made yet; raises `RequestError`."""
+    if os.environ.get(KEY_FILE):
+        return signing_key()[1]
     folder = config_folder()
     try:
         text = (folder / PUBLIC).read_text()
@@ -121,6 +127,9 @@ def signing_key() -> tuple[Ed25519PrivateKey, PublicKey]:
 
     Raises `RequestError` for a key that others can read, that is damaged, or that cannot be written.
     """
+    if named := os.environ.get(KEY_FILE):
+        key = _parse_private(Path(named), _read_mounted(Path(named)))
+        return key, PublicKey(key.public_key().public_bytes_raw(), _name())
     path = config_folder() / PRIVATE
     for _ in range(2):
         try:
@@ -136,7 +145,44 @@ def signing_key() -> tuple[Ed25519PrivateKey, PublicKey]:
     raise RequestError(f"{path} was made and is gone again", hint="see who removes it, and try again")
 
 
-def _read(path: Path, text: bytes) -> tuple[Ed25519PrivateKey, PublicKey]:
+def _read_mounted(path: Path) -> bytes:
+    """Read the key that `GRAVEL_SIGNING_KEY_FILE` names; links are followed, as Kubernetes mounts secrets.
+
+    Raises `RequestError` unless it is a file of the user or of root that others cannot read. The group may
+    read a file of root, which is how a pod's user gets at it.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            _refuse_open(path, os.fstat(handle))
+            return file.read(MAX_KEY_BYTES)
+    except OSError as error:
+        raise RequestError(
+            f"{KEY_FILE} names {path}, which cannot be read: {error.strerror}",
+            hint="mount the key there, or unset the variable to use the key of the configuration folder",
+        ) from error
+
+
+def _refuse_open(path: Path, found: os.stat_result) -> None:
+    """Refuse a key that others than the user, root, and the group of a file of root's could use."""
+    mode, mine = stat.S_IMODE(found.st_mode), os.geteuid()
+    shown = f"{KEY_FILE} names {path}, a file of user {found.st_uid} with mode {mode:04o}"
+    if found.st_uid not in (mine, 0):
+        raise RequestError(
+            f"{shown}, and a signing key must belong to you or to root",
+            hint=f"chown {mine} {shlex.quote(str(path))}",
+        )
+    right = 0o440 if found.st_uid == 0 else 0o400
+    if mode & 0o077 & ~right:
+        who = "its group" if found.st_uid == 0 else "you"
+        raise RequestError(
+            f"{shown}, and a signing key must be readable by {who} alone",
+            hint=f"chmod {right:04o} {shlex.quote(str(path))}; "
+            f"for a secret of Kubernetes, set its defaultMode: {right:04o}",
+        )
+
+
+def _parse_private(path: Path, text: bytes) -> Ed25519PrivateKey:
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -147,6 +193,11 @@ def _read(path: Path, text: bytes) -> tuple[Ed25519PrivateKey, PublicKey]:
         raise _unusable(path, error) from error
     if not isinstance(key, Ed25519PrivateKey):
         raise _unusable(path, ValueError("it is a key of another kind than Ed25519"))
+    return key
+
+
+def _read(path: Path, text: bytes) -> tuple[Ed25519PrivateKey, PublicKey]:
+    key = _parse_private(path, text)
     public = PublicKey(key.public_key().public_bytes_raw(), _name())
     beside = path.with_name(PUBLIC)
     with suppress(OSError, ValueError):  # it is written anew

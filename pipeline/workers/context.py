@@ -23,6 +23,7 @@ from gravel.pipeline.store.committer import Committed, Committer
 from gravel.pipeline.store.committer import Result as Output
 from gravel.pipeline.store.leases import RecipeLocks
 from gravel.pipeline.store.records import RecipeRecord
+from gravel.pipeline.workers.failure import StageLog
 from gravel.pipeline.workers.protocol import Progress
 from gravel.stages.context import Checkpoint, MemorySink, NoCheckpoint, Part, Sink
 from gravel.stages.errors import StageError
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.pipeline.store.writer import ArtifactWriter
-    from gravel.pipeline.workers.failure import StageLog
     from gravel.pipeline.workers.protocol import ClusterEvent, StageTask
     from gravel.pipeline.workers.results_in_memory import WriteBehind
     from gravel.stages.artifact import Artifact
@@ -71,6 +71,10 @@ class Services:
     def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
         """Run all ranks at the same time."""
         raise NotImplementedError
+
+    def log(self, task: StageTask) -> StageLog:
+        """Return the log of a stage."""
+        return StageLog(task.log)
 
     def extra_host_bytes(self) -> int:
         """Return the summed peaks of other processes that worked for this stage."""

@@ -15,6 +15,7 @@ from distributed import Status, WorkerPlugin, fire_and_forget
 
 from gravel.pipeline.plugins.files import SOURCES, PluginSource, add_sources
 from gravel.pipeline.workers.dask_worker import item_prefix, run_on_worker, topic, write_out_on_worker
+from gravel.pipeline.workers.own_tier import leave
 from gravel.pipeline.workers.protocol import (
     Assignment,
     Back,
@@ -56,8 +57,10 @@ class DaskCluster(Cluster):
         run: str,
         about: str = "",
         warning: str | None = None,
+        store: str | None = None,
     ) -> None:
         super().__init__(kind, worker_slots, warning)
+        self.store = store
         self._client = client
         self._cluster = cluster
         self._run = run
@@ -219,9 +222,10 @@ class DaskCluster(Cluster):
                     thread.join(limit)
                 if hurry:
                     self._stop_foreign()
+                if self.store is not None:
+                    self._client.run(leave, self.store, self._run, on_error="ignore")
             if self._cluster is not None:
-                with suppress(Exception):  # then they are asked to end, which takes half a second longer
-                    self._cluster.sync(_kill_workers, self._cluster)
+                self._end_workers(self._cluster)
                 self._cluster.close(timeout=limit)
         except Exception as error:
             LOG.warning("closing the cluster: %s", error)
@@ -229,6 +233,11 @@ class DaskCluster(Cluster):
             self._client.close(timeout=limit)
         except Exception as error:
             LOG.warning("closing the client: %s", error)
+
+    def _end_workers(self, cluster: Any) -> None:
+        """End worker processes of this machine before the cluster that has them."""
+        with suppress(Exception):  # then they are asked to end, which takes half a second longer
+            cluster.sync(_kill_workers, cluster)
 
     def _stop_foreign(self) -> None:
         """End what still runs in somebody else's workers: only a new process stops a thread."""

@@ -1,14 +1,8 @@
-"""What a Dask worker runs for gravel: stages, items of `context.map`, ranks of `context.rank_group`.
-
-Items, ranks and their results travel in parcels. Large arrays of these are written to a file of the stage's
-scratch folder, and mapped where they arrive, so that Dask never copies them. Stored arrays are pickled as
-where they lie, and need no file.
-"""
+"""What a Dask worker runs for gravel: stages, items of `context.map`, ranks of `context.rank_group`."""
 
 from __future__ import annotations
 
 import itertools
-import mmap
 import os
 import pickle
 import socket
@@ -17,8 +11,6 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from distributed import get_client, get_worker, secede
@@ -26,11 +18,11 @@ from distributed.scheduler import KilledWorker
 
 from gravel.kernels import threads
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError
-from gravel.pipeline.store.failures import storage_errors
-from gravel.pipeline.store.folder import cache_of_scratch
 from gravel.pipeline.store.sharing import mask_for
-from gravel.pipeline.store.sink import write_at
 from gravel.pipeline.workers.context import Services
+from gravel.pipeline.workers.failure import StageLog
+from gravel.pipeline.workers.own_tier import SentLog, localized, set_aside, tier_of
+from gravel.pipeline.workers.parcels import Packed, Route, StaysHere
 from gravel.pipeline.workers.peak import Peak
 from gravel.pipeline.workers.protocol import Began, ClusterEvent, Failure, StageOutcome, StageTask, Written
 from gravel.pipeline.workers.rank_group import run_rank
@@ -43,12 +35,6 @@ from gravel.stages.threads import map_threads
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-LEAST_BYTES = 64 << 10
-"""Arrays below this are pickled with the rest: mapping one takes as long as copying it."""
-
-ALIGNMENT = 4096
-"""Bytes of a page, at which an array begins."""
 
 AHEAD = 2
 """Groups of items of `context.map` in flight per worker: one that runs and one that waits for it."""
@@ -70,6 +56,11 @@ def item_prefix(run: str, key: str) -> str:
 def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
     """Run stages outside the worker's slot, so that items and ranks may use the worker meanwhile."""
     secede()
+    try:
+        tasks = [localized(task) for task in tasks]
+    except (OSError, GravelError) as error:
+        failure = Failure("disk", f"its worker has no tier of the cache: {error}")
+        return [StageOutcome(task.key, "failed", failure=failure) for task in tasks]
     # Workers of an existing cluster have the mask of whoever started them.
     os.umask(mask_for(tasks[0].cache.root))
 
@@ -77,7 +68,11 @@ def run_on_worker(tasks: Sequence[StageTask]) -> list[StageOutcome]:
         services = DaskServices(task)
         if task.time_limit is not None:
             services.tell(Began(task.key, task.attempt))
-        return run_stage(task, services)
+        outcome = run_stage(task, services)
+        if task.store is None or outcome.artifact is None:
+            return outcome
+        is_own = set_aside(task.cache, outcome.artifact, "it is copied from the store again")
+        return run_stage(task, services) if is_own else outcome
 
     return [run(task) for task in tasks]
 
@@ -87,7 +82,8 @@ def write_out_on_worker(task: StageTask, resident: tuple[str, ...]) -> None:
     services = DaskServices(task)
     try:
         artifacts = tuple(read_resident(name) for name in resident)
-    except DamagedArtifact as error:
+        task = localized(task)
+    except (OSError, GravelError) as error:
         services.tell(Written(task.key, task.attempt, failure=Failure("bug", str(error))))
         return
     WRITE_BEHIND.add(task, artifacts, resident, services.tell)
@@ -99,11 +95,16 @@ class DaskServices(Services):
     def __init__(self, task: StageTask) -> None:
         super().__init__(WRITE_BEHIND, self._send, len(task.rank_group))
         self._task = task
+        self._route = Route.of(task)
         self._worker = get_worker()
         self._peaks: dict[tuple[str, int], int] = {}
 
     def _send(self, event: ClusterEvent) -> None:
         self._worker.log_event(topic(self._task.run), {"event": pickle.dumps(event)})
+
+    def log(self, task: StageTask) -> StageLog:
+        """Return a stage's log: its file, or what sends its lines to whoever sees that."""
+        return super().log(task) if task.store is None else SentLog(task.key, self.tell)
 
     def extra_host_bytes(self) -> int:
         """Return the summed peaks of the other processes that ran items of this stage."""
@@ -125,8 +126,23 @@ class DaskServices(Services):
         workers = len(client.scheduler_info()["workers"])
         if workers <= 1:
             return map_threads(function, items, self._task.machine.threads)
+        items = iter(items)
+        for first in itertools.islice(items, 1):
+            items = itertools.chain([first], items)
+            if not self._can_leave(first):
+                return map_threads(function, items, self._task.machine.threads)
         together = max(1, self._task.machine.threads // workers)
         return self._map_workers(client, function, in_groups(items, together), workers * AHEAD)
+
+    def _can_leave(self, item: object) -> bool:
+        """Say whether another worker can use an item: not if that names a file which only this one sees."""
+        if self._task.store is None:
+            return True
+        try:
+            self._route.pack(item)
+        except StaysHere:
+            return False
+        return True
 
     def _map_workers(
         self,
@@ -136,7 +152,7 @@ class DaskServices(Services):
         ahead: int,
         workers: Sequence[str] | None = None,
     ) -> Iterator[Result]:
-        prefix, scratch = item_prefix(self._task.run, self._task.key), self._task.scratch
+        prefix = item_prefix(self._task.run, self._task.key)
         waiting: deque[Any] = deque()
 
         def next_results() -> Iterator[Result]:
@@ -157,8 +173,8 @@ class DaskServices(Services):
                 future = client.submit(
                     run_items,
                     function,
-                    pack(group, scratch),
-                    scratch,
+                    self._route.pack(group),
+                    self._route,
                     key=prefix + uuid.uuid4().hex,
                     pure=False,
                     priority=10,
@@ -185,7 +201,7 @@ class DaskServices(Services):
             return []
         host = self._worker.address.split("://", 1)[-1].rsplit(":", 1)[0].strip("[]")
         client = get_client()
-        parcels = {id(item): pack(item, self._task.scratch) for item in ranks}
+        parcels = {id(item): self._route.pack(item) for item in ranks}
         rendezvous = Rendezvous(host, len(ranks))
         futures = [
             client.submit(
@@ -193,7 +209,7 @@ class DaskServices(Services):
                 function,
                 rendezvous.invitation(rank),
                 parcels[id(item)],
-                self._task.scratch,
+                self._route,
                 workers=[reserved[rank]],
                 allow_other_workers=False,
                 pure=False,
@@ -232,14 +248,18 @@ def _gather(client: Any, futures: list[Any], rendezvous: Rendezvous) -> list[tup
 
 
 def run_packed_rank(
-    function: Callable[..., Any], invitation: Invitation, parcel: Parcel, scratch: Path
+    function: Callable[..., Any], invitation: Invitation, parcel: Packed, route: Route
 ) -> tuple[bool, Any]:
     """Run one rank on the item in a parcel; returns (True, a parcel) or (False, exception)."""
     try:
         done, answer = run_rank(function, invitation, parcel.unpack(last=False))
-        return done, pack(answer, scratch) if done else answer
+        if done:
+            return True, route.pack(answer)
     except (OSError, GravelError) as error:
-        return False, error
+        answer = error
+    if route.store is not None and isinstance(answer, DamagedArtifact):
+        set_aside(tier_of(route.store, route.run), answer.artifact_id, answer.reason)
+    return False, answer
 
 
 def in_groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -250,8 +270,8 @@ def in_groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 
 def run_items(
-    function: Callable[[Any], Any], parcel: Parcel, scratch: Path
-) -> tuple[Parcel, tuple[str, int], int]:
+    function: Callable[[Any], Any], parcel: Packed, route: Route
+) -> tuple[Packed, tuple[str, int], int]:
     """Apply the function to a parcel of items of `context.map`, a thread for each.
 
     Returns a parcel with (done, result or error) of each item, the process, and its peak in bytes.
@@ -272,7 +292,7 @@ def run_items(
         else:
             with ThreadPoolExecutor(len(items), "gravel-map") as pool:
                 answers = list(pool.map(answer, items))
-        packed = pack(answers, scratch)
+        packed = route.pack(answers)
     return packed, (socket.gethostname(), os.getpid()), peak.host_bytes
 
 
@@ -282,55 +302,3 @@ def _portable(error: Exception) -> Exception:
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
-
-
-@dataclass(frozen=True)
-class Parcel:
-    """A pickled value, and the file with its large arrays: at which byte each begins, and how long it is."""
-
-    pickled: bytes
-    file: Path | None
-    ranges: tuple[tuple[int, int], ...]
-
-    def unpack(self, *, last: bool = True) -> Any:
-        """Return the value, with arrays of this process's own; the `last` time the file goes."""
-        if self.file is None:
-            return pickle.loads(self.pickled)
-        with self.file.open("rb") as file:
-            access = mmap.PROT_READ | mmap.PROT_WRITE  # a page that is written to becomes this process's own
-            memory = memoryview(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, access))
-        if last:
-            self.file.unlink()
-        return pickle.loads(self.pickled, buffers=[memory[at : at + size] for at, size in self.ranges])
-
-
-def pack(value: Any, scratch: Path) -> Parcel:
-    """Put a value into a parcel, for a process that sees the stage's scratch folder, too.
-
-    Raises `GravelError` for a full disk, and what pickling raises.
-    """
-    buffers: list[memoryview] = []
-
-    def is_small(buffer: pickle.PickleBuffer) -> bool:
-        raw = buffer.raw()
-        if raw.nbytes >= LEAST_BYTES:
-            buffers.append(raw)
-        return raw.nbytes < LEAST_BYTES
-
-    pickled = pickle.dumps(value, protocol=5, buffer_callback=is_small)
-    if not buffers:
-        return Parcel(pickled, None, ())
-    ranges, end = [], 0
-    for buffer in buffers:
-        ranges.append((end, buffer.nbytes))
-        end += -(-buffer.nbytes // ALIGNMENT) * ALIGNMENT
-    path = scratch / f"{uuid.uuid4().hex}.parcel"
-    with storage_errors(cache_of_scratch(scratch), end):
-        scratch.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        try:
-            for (at, _), buffer in zip(ranges, buffers, strict=True):
-                write_at(handle, buffer, at)
-        finally:
-            os.close(handle)
-    return Parcel(pickled, path, tuple(ranges))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -45,7 +45,8 @@ class StageTask:
     reserved for `context.rank_group`. `time_limit` (seconds) is kept by the driver, or by the cluster where
     stages run in the driver's process. `contents` has the digests of the files that the recipe names, by
     location. With `in_memory` the result stays in the worker's memory and is written behind it.
-    `device_bytes` are what the stage states it needs of its GPU.
+    `device_bytes` are what the stage states it needs of its GPU. `store` is the URL of the cache's store
+    where the worker has a tier of its own, which then takes the place of `cache`.
     """
 
     key: str
@@ -69,6 +70,7 @@ class StageTask:
     on_device: bool = False
     profile: bool = False
     device_bytes: int = 0
+    store: str | None = None
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,14 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Logged:
+    """A line for a stage's log, from a worker that does not see the log."""
+
+    key: str
+    message: str
+
+
+@dataclass(frozen=True)
 class Lost:
     """The worker of a slot died."""
 
@@ -197,7 +207,24 @@ class Compiles(Reported):
     kernel: str | None
 
 
-ClusterEvent = Began | Finished | Readable | Written | Lost | Back | Reported
+ClusterEvent = Began | Finished | Readable | Written | Logged | Lost | Back | Reported
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Who waits for workers: `note` hears what for, `interrupted` says that nobody wants them any more."""
+
+    note: Callable[[str], None] = lambda message: None
+    interrupted: Callable[[], bool] = lambda: False
+
+
+@dataclass(frozen=True)
+class JobRequest:
+    """How many jobs to submit, and how many a run needs to begin."""
+
+    jobs: int
+    least: int
+    waiting: Waiting
 
 
 @dataclass
@@ -212,7 +239,8 @@ class Cluster:
     """What the driver asks of a cluster; none of it blocks for long but `close`, and `submit` inline.
 
     `worker_slots` are in the order in which they are filled, and `warning` is what the person at the keyboard
-    should know of it, if anything. `events` gets `ClusterEvent`s from other threads, and whatever else the
+    should know of it, if anything. `store` is the URL of the cache's store where the workers have tiers of
+    their own. `events` gets `ClusterEvent`s from other threads, and whatever else the
     driver waits for.
     """
 
@@ -220,6 +248,7 @@ class Cluster:
         self.kind = kind
         self.worker_slots = tuple(worker_slots)
         self.warning = warning
+        self.store: str | None = None
         self.events: SimpleQueue[object] = SimpleQueue()
 
     def describe(self) -> str:
@@ -261,9 +290,16 @@ class Cluster:
         raise NotImplementedError
 
 
-KINDS = ("auto", "inline", "local", "cuda")
+SLURM = "slurm"
+
+KINDS = ("auto", "inline", "local", "cuda", SLURM)
 
 
 def is_address(text: str) -> bool:
     """Say whether a --cluster value names an existing cluster: an address or a scheduler file."""
     return "://" in text or text.endswith(".json")
+
+
+def is_elsewhere(text: str) -> bool:
+    """Say whether the workers of a --cluster value are on other machines than this one."""
+    return is_address(text) or text == SLURM

@@ -266,6 +266,12 @@ class WriteBehind:
                 prepared = tuple(
                     writer.prepare(artifact, name if task.keep else None) for artifact, name in pairs
                 )
+                if task.store is None:
+                    result.tell(Readable(task.key, task.attempt, prepared))
+            if task.store is not None:
+                from gravel.pipeline.workers.own_tier import written_to_store
+
+                prepared = written_to_store(task, prepared)
                 result.tell(Readable(task.key, task.attempt, prepared))
         except Stopped:
             raise

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.records.profile import Spans
+from gravel.pipeline.store.exchange import Exchange
 from gravel.pipeline.workers.context import Parts, Services, WorkerContext
-from gravel.pipeline.workers.failure import StageLog, explain_error
+from gravel.pipeline.workers.failure import explain_error
+from gravel.pipeline.workers.own_tier import put_into_store, refuse_other_files
 from gravel.pipeline.workers.peak import Peak, free_on_device
 from gravel.pipeline.workers.protocol import Compiles, StageOutcome, StageTask
 from gravel.pipeline.workers.results_in_memory import (
@@ -33,6 +35,7 @@ from gravel.stages.urls import copies, is_url
 
 if TYPE_CHECKING:
     from gravel.pipeline.store.writer import ArtifactWriter
+    from gravel.pipeline.workers.failure import StageLog
     from gravel.stages.artifact import Artifact
 
 DEVICE_SHARE = 0.5
@@ -48,7 +51,7 @@ def run_stage(task: StageTask, services: Services) -> StageOutcome:
 
     compiled_before = COMPILE_TIME.seconds
     started, clock = time.time(), time.perf_counter()
-    log = StageLog(task.log)
+    log = services.log(task)
     spans = Spans(kept=task.profile)
     kernels: list[str] = []
     peak = Peak(device=task.machine.backend == "cuda")
@@ -90,6 +93,8 @@ def _limit_threads(task: StageTask) -> None:
 
 
 def _compute(task: StageTask, services: Services, log: StageLog, spans: Spans) -> StageOutcome:
+    if task.store is not None:
+        refuse_other_files(task)
     task = _with_room_on_device(task, log)
     parts = Parts(task, services, log)
     context = WorkerContext(task, services, log, parts.get)
@@ -109,7 +114,11 @@ def _compute(task: StageTask, services: Services, log: StageLog, spans: Spans) -
         outcome = None if context.writer is None else _write(task, artifacts, context.writer, spans)
     if outcome is None:
         outcome = _keep_in_memory(task, artifacts, services, spans)
-    return replace(outcome, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
+    outcome = replace(outcome, remarks=(*context.remarks, *parts.remarks), parts=str(parts))
+    if task.store is not None:
+        with spans.take("publish"):
+            outcome = put_into_store(task, outcome)
+    return outcome
 
 
 def _run(
@@ -158,6 +167,8 @@ def _input(task: StageTask, name: str) -> Artifact:
 
 def _from_files(task: StageTask, name: str) -> Artifact:
     record = task.records.get(name)
+    if record is not None and task.store is not None:
+        return Exchange(task.cache, task.run).open(record.id)
     if record is not None:
         from gravel.pipeline.store.reader import open_artifact
 

@@ -159,6 +159,10 @@ def test_a_store_of_unsigned_recipes_serves_nothing_unless_told_to(world, line):
         run = World(world.folder / tier, world._monkeypatch).run(URL, *options)
         assert keys_in(run["states"], state) == ALL
         assert "4 recipes from elsewhere, unsigned" in run["said"]
+        if state == "computed":  # said before anything is
+            assert run["said"].index("results from elsewhere are not used: unsigned; ") < run["said"].index(
+                "started"
+            )
 
 
 def test_pushing_again_signs_what_lies_there_unsigned(world, place):

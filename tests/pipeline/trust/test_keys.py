@@ -219,3 +219,68 @@ def test_a_key_of_somebody_else_is_refused(world):
     assert pushed.exit_code == 2
     assert f"signing-key belongs to user {OTHER}" in pushed.output + pushed.stderr
     assert not list((Path(world.cache("disk"))).rglob("*.json"))
+
+
+def mounted(folder: Path, text: bytes, mode: int) -> Path:
+    """Mount a secret as Kubernetes does: the file of a name is a link, into a folder that is one, too."""
+    (folder / "..2026").mkdir(parents=True)
+    (folder / "..2026" / "key").write_bytes(text)
+    (folder / "..2026" / "key").chmod(mode)
+    (folder / "..data").symlink_to("..2026")
+    (folder / "key").symlink_to("..data/key")
+    return folder / "key"
+
+
+def test_a_key_that_is_mounted_as_a_secret_signs(world, tmp_path, monkeypatch):
+    _, own = keys.signing_key()
+    text = (world.config("me") / "gravel" / "signing-key").read_bytes()
+    world.be("pod")
+    monkeypatch.setenv("GRAVEL_SIGNING_KEY_FILE", str(mounted(tmp_path / "secret", text, 0o400)))
+    assert keys.signing_key()[1] == own
+    assert keys.own_public_key() == own
+    assert own.raw in keys.all_trusted()
+    assert not world.config("pod").exists()  # nothing is made where nothing is kept
+    assert world.call("trust", "key").stdout.startswith(own.text)
+
+
+@pytest.mark.parametrize("mode", [0o440, 0o404, 0o420, 0o644, 0o600])
+def test_a_mounted_key_that_others_can_use_is_refused(world, tmp_path, monkeypatch, mode):
+    keys.signing_key()
+    text = (world.config("me") / "gravel" / "signing-key").read_bytes()
+    path = mounted(tmp_path / "secret", text, mode)
+    monkeypatch.setenv("GRAVEL_SIGNING_KEY_FILE", str(path))
+    of_root = os.geteuid() == 0
+    if mode == 0o600 or (mode == 0o440 and of_root):  # which its group may read: a pod's user is in it
+        keys.signing_key()
+        return
+    with pytest.raises(RequestError, match=rf"a file of user {os.geteuid()} with mode {mode:04o}") as refused:
+        keys.signing_key()
+    assert str(path) in str(refused.value)
+    hint = refused.value.problems[0].hint
+    right = "0440" if of_root else "0400"
+    assert hint == f"chmod {right} {path}; for a secret of Kubernetes, set its defaultMode: {right}"
+
+
+def test_a_mounted_key_that_is_not_there_is_not_made(world, tmp_path, monkeypatch):
+    monkeypatch.setenv("GRAVEL_SIGNING_KEY_FILE", str(tmp_path / "key"))
+    for ask in (keys.signing_key, keys.own_public_key):
+        with pytest.raises(RequestError, match="which cannot be read: No such file") as refused:
+            ask()
+        assert "mount the key there" in refused.value.problems[0].hint
+    (tmp_path / "key").write_text("no key")
+    (tmp_path / "key").chmod(0o400)
+    with pytest.raises(RequestError, match="no usable signing key"):
+        keys.signing_key()
+    assert not (tmp_path / "key.pub").exists()
+
+
+@needs_root
+def test_a_mounted_key_of_somebody_else_is_refused(world, tmp_path, monkeypatch):
+    path = tmp_path / "key"
+    path.write_text("")
+    path.chmod(0o400)
+    os.chown(path, OTHER, -1)
+    monkeypatch.setenv("GRAVEL_SIGNING_KEY_FILE", str(path))
+    with pytest.raises(RequestError, match="must belong to you or to root") as refused:
+        keys.signing_key()
+    assert refused.value.problems[0].hint == f"chown {os.geteuid()} {path}"

@@ -88,6 +88,16 @@ class DaskProcesses:
         with Client(self.address, set_as_default=False, timeout=START_LIMIT, **client) as asking:
             asking.wait_for_workers(count, timeout=START_LIMIT)
 
+    def wait_for(self, count: int) -> None:
+        """Wait until there are so many workers, and no more."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False, timeout=START_LIMIT) as asking:
+            limit = time.monotonic() + START_LIMIT
+            while len(asking.scheduler_info()["workers"]) != count:
+                assert time.monotonic() < limit
+                time.sleep(0.05)
+
     def _start(
         self,
         verb: str,

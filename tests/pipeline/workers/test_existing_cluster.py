@@ -24,8 +24,9 @@ from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.outcome import RunOutcome
-from gravel.pipeline.workers.existing_cluster import connect, refuse_other_versions
+from gravel.pipeline.workers.existing_cluster import connect
 from gravel.pipeline.workers.settings import Tls, security, tls_of
+from gravel.pipeline.workers.worker_facts import refuse_other_versions
 from tests.drills.gravel import PROGRAM, call_inside
 from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.run_case import states
@@ -254,23 +255,13 @@ def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
         ]
         for name, message, environment, root in refused:
             worker = dask.worker(name, "--no-nanny", environment=environment, folder=elsewhere)
-            wait_for(dask, 1)
+            dask.wait_for(1)
             with pytest.raises(RequestError, match=message) as told:
                 run(one(), root, dask.address)
             assert told.value.exit_code == 2
             assert told.value.problems[0].hint
             worker.kill()
-            wait_for(dask, 0)
-
-
-def wait_for(dask: DaskProcesses, count: int) -> None:
-    from distributed import Client
-
-    with Client(dask.address, set_as_default=False) as client:
-        limit = time.monotonic() + 20
-        while len(client.scheduler_info()["workers"]) != count:
-            assert time.monotonic() < limit
-            time.sleep(0.05)
+            dask.wait_for(0)
 
 
 def test_gpus_of_a_cluster_are_used_from_a_machine_without(tmp_path: Path) -> None:

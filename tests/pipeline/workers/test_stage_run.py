@@ -45,7 +45,7 @@ def ends(tell: Callable[[Written], object]) -> Callable[[Readable | Written], No
 def task_of(cache: Cache, *, profile: bool) -> Any:
     """A task whose result is kept, of a driver on another host."""
     return SimpleNamespace(
-        key="a", attempt=1, cache=cache, run="r", host="elsewhere", keep=True, profile=profile
+        key="a", attempt=1, cache=cache, run="r", host="elsewhere", keep=True, profile=profile, store=None
     )
 
 
