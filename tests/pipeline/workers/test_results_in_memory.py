@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,9 +26,9 @@ from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.results_in_memory import WriteBehind
 from gravel.stages.artifact import Artifact
 from tests.drills.gravel import PROGRAM, call_inside
-from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS
+from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS, looks_of_two
 from tests.pipeline.run_case import Kept, by_key, searches, states, until, whole
-from tests.pipeline.tiny_stages import count, plan_of, stage_run
+from tests.pipeline.tiny_stages import begun, count, plan_of, stage_run
 from tests.pipeline.workers.dask_processes import DaskProcesses
 
 MIB = 1 << 17
@@ -90,19 +89,20 @@ def test_dependents_do_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest
     gate, write = threading.Event(), WriteBehind._write
 
     def late(self: WriteBehind, result: Any) -> Any:
-        assert gate.wait(20)
+        assert gate.wait(60)
         return write(self, result)
 
     def open_gate() -> None:
-        until(lambda: count(tmp_path / "marks", 3), 15)
-        gate.set()
+        until(lambda: count(tmp_path / "marks", 3), 50)
+        if count(tmp_path / "marks", 3):
+            gate.set()
 
     monkeypatch.setattr(WriteBehind, "_write", late)
     marks = str(tmp_path / "marks")
     plan = plan_of(
         stage_run("a", FILL, count=MIB, value=1, marks=marks),
         stage_run("b", FILL, "a", count=MIB, value=2, marks=marks),
-        stage_run("c", LOOK, "b", value=3, marks=marks, sleep=0.2),
+        stage_run("c", LOOK, "b", value=3, marks=marks),
     )
     watcher = threading.Thread(target=open_gate)
     watcher.start()
@@ -129,8 +129,7 @@ def test_what_is_changed_before_it_is_written_is_not_published(
     write = WriteBehind._write
 
     def late(self: WriteBehind, result: Any) -> Any:
-        until(lambda: count(tmp_path / "marks", 2))
-        time.sleep(0.2)
+        until(lambda: count(tmp_path / "marks", 2, "spoilt"), 60)
         return write(self, result)
 
     monkeypatch.setattr(WriteBehind, "_write", late)
@@ -254,9 +253,10 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
 
 
 def test_other_workers_read_a_result_from_its_files(tmp_path: Path, workers: str) -> None:
+    marks = tmp_path / "marks"
     plan = plan_of(
-        stage_run("a", FILL, count=MIB),
-        *(stage_run(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(4)),
+        stage_run("a", FILL, count=MIB, value=9),
+        *looks_of_two(marks, 4),
         stage_run("r", RANKS, "a"),
     )
     outcome = run(plan, tmp_path, workers)
@@ -272,9 +272,11 @@ def test_other_workers_read_a_result_from_its_files(tmp_path: Path, workers: str
 
 
 def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Path, workers: str) -> None:
+    marks = tmp_path / "marks"
+    unkept: dict[str, Any] = {"count": MIB, "keep": False, "marks": str(marks)}
     plan = plan_of(
-        stage_run("a", FILL, count=MIB, keep=False, value=1, sleep=0.3),
-        stage_run("b", FILL, count=MIB, keep=False, value=2, sleep=0.3),
+        stage_run("a", FILL, value=1, awaits=begun(marks, 2), **unkept),
+        stage_run("b", FILL, value=2, awaits=begun(marks, 1), **unkept),
         stage_run("l", LOOK, "a", "b"),
         stage_run("r", RANKS, "a", value=3),
     )
@@ -289,11 +291,11 @@ def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Pa
 
 
 def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path, workers: str) -> None:
-    marks = str(tmp_path / "marks")
+    marks, written = str(tmp_path / "marks"), str(tmp_path / "cache" / "data" / "*")
     plan = plan_of(
         stage_run("a", FILL, count=MIB, keep=False, value=1, marks=marks),
         stage_run("r", RANKS, "a", value=2),
-        stage_run("d", FILL, "a", value=3, sleep=0.5, die_after=str(tmp_path / "died")),
+        stage_run("d", FILL, "a", value=3, awaits=written, die_after=str(tmp_path / "died")),
     )
     outcome = run(plan, tmp_path / "cache", workers)
     assert outcome.exit_code == 0
