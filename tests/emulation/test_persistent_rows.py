@@ -46,8 +46,9 @@ def caterpillar(length: int, legs: int) -> Any:
 
 
 @pytest.mark.parametrize("layout", encoded_layouts())
-@pytest.mark.parametrize("constants", WAYS, ids=str)
-@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize(
+    ("output", "constants"), list(zip(("distance", "both", "both", "both"), WAYS, strict=True)), ids=str
+)
 def test_every_way(output: str, constants: dict[str, Any], layout: str) -> None:
     skewed = fast_csr(rmat(8, 8), symmetric=True)
     for csr in (*(csr_of(name, True) for name in SMALL), skewed):
