@@ -26,6 +26,13 @@ pytestmark = pytest.mark.usefixtures("on_cpu")
 
 LAYOUTS = ["csr", "varint", "blocks", "elias_fano"]
 
+SHARES = [
+    *((layout, share) for layout in ("csr", "blocks") for share in (0, 1 << 60)),
+    ("varint", 16),
+    ("elias_fano", 16),
+]
+"""Rows that are pushed along, pulled from, or both."""
+
 
 def there(layout, rows):
     return columns_as_rows(*map(on_device, rows)) if layout == "csr" else encoded(layout, rows)
@@ -38,8 +45,7 @@ def in_parts(layout, rows):
     return replace(made, arrays=made.arrays | {name: Counted(made.arrays[name].get())})
 
 
-@pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("layout", "share"), SHARES)
 def test_rows_in_parts_are_searched_as_whole_ones(layout, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
@@ -76,8 +82,7 @@ def test_what_a_level_does_not_need_is_not_read(layout):
     assert 0 < read < 40 * 5 * (body.array.nbytes / parts + 2 * LINE)
 
 
-@pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("layout", "share"), SHARES)
 def test_split_rows(layout, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)

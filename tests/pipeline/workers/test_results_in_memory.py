@@ -54,8 +54,9 @@ def run(plan: Plan, root: Path, cluster: str = "inline", **options: Any) -> RunO
     return execute(plan, RunOptions(cache_root=root, cluster=cluster, backend="cpu", workers=2, **options))
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
-def test_a_stage_reads_what_is_in_memory(tmp_path: Path, cluster: str) -> None:
+@pytest.mark.parametrize("inline", [True, False], ids=["inline", "workers"])
+def test_a_stage_reads_what_is_in_memory(tmp_path: Path, workers: str, inline: bool) -> None:
+    cluster = "inline" if inline else workers
     plan = plan_of(stage_run("a", FILL, count=MIB), stage_run("b", LOOK, "a"))
     outcome = run(plan, tmp_path, cluster)
     assert outcome.exit_code == 0
@@ -210,7 +211,7 @@ def test_memory_that_is_short_is_not_taken(tmp_path: Path, monkeypatch: pytest.M
     assert searches(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
 
 
-def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path) -> None:
+def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path, workers: str) -> None:
     marks = str(tmp_path / "marks")
     size = 24 * MIB
     plan = plan_of(
@@ -218,7 +219,7 @@ def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path) -> No
         stage_run("b", FILL, "a", count=3, value=2, marks=marks, die_after=str(tmp_path / "died")),
         stage_run("c", LOOK, "a", "b"),
     )
-    outcome = run(plan, tmp_path / "cache", "local")
+    outcome = run(plan, tmp_path / "cache", workers)
     assert outcome.exit_code == 0
     assert searches(tmp_path / "cache", outcome, "c")[0]["sum"] == size * (size + 1) // 2
     assert count(tmp_path / "marks", 2) == 2
