@@ -18,6 +18,7 @@ from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.outcome import RunOutcome
+from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.writer import ArtifactWriter
@@ -291,12 +292,22 @@ def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Pa
     whole(tmp_path)
 
 
-def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path, workers: str) -> None:
-    marks, written = str(tmp_path / "marks"), str(tmp_path / "cache" / "data" / "*")
+def test_files_of_a_result_outlive_the_worker_that_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    take = Results.take
+
+    def told(self: Results, event: Any) -> None:
+        take(self, event)
+        if isinstance(event, Readable):
+            (tmp_path / "readable").touch()
+
+    monkeypatch.setattr(Results, "take", told)
+    marks, readable = str(tmp_path / "marks"), str(tmp_path / "readable")
     plan = plan_of(
         stage_run("a", FILL, count=MIB, keep=False, value=1, marks=marks),
         stage_run("r", RANKS, "a", value=2),
-        stage_run("d", FILL, "a", value=3, awaits=written, die_after=str(tmp_path / "died")),
+        stage_run("d", FILL, "a", value=3, awaits=readable, die_after=str(tmp_path / "died")),
     )
     outcome = run(plan, tmp_path / "cache", workers)
     assert outcome.exit_code == 0
