@@ -144,6 +144,7 @@ FILLED_IN = (
     "from_files",
     "not_run",
 )  # parameters of a report that follow from its inputs
+MAX_CHANGES = 4  # parts in which a stage run may differ from a similar one
 MAX_PAST = 200  # earlier recipes of a stage that are compared, the newest first
 
 
@@ -226,7 +227,7 @@ class History:
         like = [each for each in by_stage.get(run.stage.name, []) if not files or files & each.keys()]
         for before in same or like:
             changes = _without_filled_in(run.stage.name, dict(_changes(before, now)))
-            if not changes:
+            if not changes or (not same and len(changes) > MAX_CHANGES):
                 continue
             only = set(changes) == {"hardware"}
             if best is None or len(changes) < len(best):

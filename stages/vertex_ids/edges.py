@@ -202,11 +202,15 @@ def written(
     dtype = index_dtype(vertices)
     source, target = context.sink(dtype, rows=rows), context.sink(dtype, rows=rows)
     weight = context.sink(numpy.float64, rows=rows) if header.weighted else None
+    done = 0
     for chunk in chunks:
         source.append(chunk.source.astype(dtype, copy=False))
         target.append(chunk.target.astype(dtype, copy=False))
         if weight is not None and chunk.weight is not None:
             weight.append(chunk.weight)
+        if rows is not None:  # else the file is still read, which reports its own progress
+            done += len(chunk.source)
+            context.progress(done, rows, "edges numbered")
     return EdgeList(
         source=source.close(),
         target=target.close(),

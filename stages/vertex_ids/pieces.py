@@ -80,7 +80,7 @@ def merged(context: Context, pieces: Sequence[EdgePiece], memory: int) -> tuple[
     count, threads = sum(len(piece.source) for piece in pieces), context.machine.threads
 
     def parts() -> Iterator[tuple[NDArray[Any], EdgePiece, slice]]:
-        place = done = 0
+        place = 0
         for piece in pieces:
             last = place + (piece.vertex_count + 1) // 2
             of_ids = _room(context, (last - place, 2), ranks.source.dtype, memory // (8 * threads))
@@ -89,8 +89,7 @@ def merged(context: Context, pieces: Sequence[EdgePiece], memory: int) -> tuple[
                 of_ids[rows, 0], of_ids[rows, 1] = ranks.source[pairs], ranks.target[pairs]
             for rows in _slices(len(piece.source)):
                 yield of_ids.reshape(-1), piece, rows
-            place, done = last, done + len(piece.source)
-            context.progress(done, count, "edges merged")
+            place = last
 
     header = Header(weighted=any(piece.weight is not None for piece in pieces))
     chunks = in_order(_with_ranks, parts(), threads)

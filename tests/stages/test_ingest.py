@@ -292,3 +292,15 @@ def test_a_header_that_the_file_cannot_hold_is_not_planned_with(tmp_path):
     path.write_text(f"%%MatrixMarket matrix coordinate pattern general\n3 3 {1 << 60}\n1 2\n")
     stated = STAGE.estimate(IngestParameters(file=str(path)), {}, MACHINE).outputs[0]
     assert 1 <= stated.arcs < 100
+
+
+@pytest.mark.parametrize("ids", ["{} {}", "{}0 {}0", "a{} b{}"])
+def test_the_time_left_is_known_while_ids_are_numbered(tmp_path, ids):
+    file = tmp_path / "edges.txt"
+    file.write_text("".join(ids.format(n, 7 * n % 1000) + "\n" for n in range(1000)))
+    seen = []
+    context = PlainContext()
+    context.progress = lambda *told: seen.append(told)
+    context.remark = context.note = lambda *_: None
+    ingest(context, IngestParameters(file=str(file)))
+    assert seen[-1] == (1000, 1000, "edges numbered")

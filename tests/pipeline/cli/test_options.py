@@ -111,6 +111,9 @@ def test_a_reason_never_compares_with_another_project(tmp_path, monkeypatch) -> 
     (tmp_path / "mine" / "other.yaml").write_text(WORKFLOW.replace("edges", "arcs"))
     similar = gravel("plan", "mine/other.yaml", "--set", "scale=6", "--only", "arcs", *cache).output
     assert "the most similar ingest differs in:" in similar
+    source = "{rmat: {scale: 6, edge_factor: 3, a: 0.4, b: 0.3, c: 0.2, seed: 9}}"
+    (tmp_path / "mine" / "far.yaml").write_text(f"stages:\n  far: {{stage: ingest, source: {source}}}\n")
+    assert "most similar" not in gravel("plan", "mine/far.yaml", *cache).output
 
 
 HOLDER = """
