@@ -93,12 +93,15 @@ def test_rows_for_a_block_and_for_the_whole_grid(layout: str) -> None:
 
 
 @each_width
-def test_directed_graphs_wide_vertices_and_wide_predecessors(
-    monkeypatch: pytest.MonkeyPatch, width: int, layout: str
-) -> None:
+def test_directed_graphs_and_wide_vertices(width: int, layout: str) -> None:
     directed = fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64)
-    search(directed, layout, "distance", symmetric=False, width=width)
-    for narrow in (1 << 31, 1):
-        monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
-        search(directed, layout, "both", symmetric=False, width=width)
-    search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor", width=width)
+    search(directed, layout, "both", symmetric=False, width=width)
+
+
+def test_wide_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which no layout has to do with."""
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
+    for index in (numpy.uint32, numpy.uint64):
+        directed = fast_csr(rmat(7, 8), symmetric=False, index=index)
+        search(directed, "blocks", "both", symmetric=False)
+    search(fast_csr(rmat(7, 8), symmetric=True), "blocks", "predecessor")
