@@ -42,7 +42,8 @@ def centrality(
     GPU in no form are split between it and host memory, or read in parts. A partition is put together again.
 
     PageRank has the start, the rule to stop and the ranks of NetworkX. A GPU needs its rows in its memory. By
-    weights, or by the arcs of a directed graph, they are columns there. A killed run starts PageRank again.
+    weights, or by the arcs of a directed graph, they are columns there. Ranks of a partition on CPUs find it
+    where `workers` asks for as many, or one has too little memory. A killed run starts PageRank again.
     The stage `verify` checks the ranks.
 
     Raises `StageError` for a vertex that does not exist, weights that are missing or negative, and too little
@@ -140,10 +141,16 @@ def _why_on_cpu(parameters: CentralityParameters) -> str:
     return "paths by weights have no code for GPUs" if parameters.weighted_paths else "backend asks for it"
 
 
-def _direction_faults(
-    parameters: CentralityParameters, kinds: Mapping[str, Sequence[str]]
-) -> Iterator[Fault]:
-    return direction_faults(parameters.model_copy(update={"direction": parameters.searched}), kinds)
+def _kind_faults(parameters: CentralityParameters, kinds: Mapping[str, Sequence[str]]) -> Iterator[Fault]:
+    yield from direction_faults(parameters.model_copy(update={"direction": parameters.searched}), kinds)
+    if (
+        parameters.measure == "pagerank"
+        and demanded(parameters)
+        and "Partition" not in kinds.get("input", ())
+    ):
+        yield Fault(
+            ("workers",), parameters.workers, "PageRank takes several for a partition of as many ranks alone"
+        )
 
 
 def _cannot_run(parameters: CentralityParameters, backend: str) -> CannotRun | None:
@@ -175,7 +182,7 @@ STAGE = Stage(
     outputs=("Centrality", "Batches"),
     run=centrality,
     estimate=_estimate,
-    kind_faults=_direction_faults,
+    kind_faults=_kind_faults,
     cuda=True,
     cannot_run=_cannot_run,
     ranks=demanded,

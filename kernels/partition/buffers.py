@@ -250,6 +250,53 @@ def round_on_cpu(own: int, delegates: int, arcs: int, vertex: str, *, directed: 
     )
 
 
+def scores_on_cpu(own: int, delegates: int, arcs: int, heads: int) -> Table:
+    """What a rank on the CPU keeps while it finds PageRank; nn `arcs` lead to so many different `heads`."""
+    return table(
+        "host",
+        compact_ids=("u4", arcs),
+        heads=("u4", heads),
+        sums=("f8", heads),
+        shares=("f8", own),
+        inverse=("f8", own, 0),
+        incoming=("f8", own),
+        scores=("f8", own),
+        delegate_shares=("f8", delegates),
+        delegate_inverse=("f8", delegates, 0),
+        delegate_sums=("f8", delegates),
+        delegate_scores=("f8", delegates),
+    )
+
+
+def heads_on_cpu(arcs: int, vertex: str) -> Table:
+    """What a rank takes before it finds PageRank: NumPy's sort of its nn `arcs` by their heads."""
+    return table(
+        "host",
+        "sorted",
+        order=("i8", arcs),
+        ordered=(vertex, arcs),
+        first=("u1", arcs),
+        counted=("i8", arcs),
+        inverse_of_heads=("i8", arcs),
+    )
+
+
+def iteration_on_cpu(own: int, delegates: int, heads: int, *, chosen: bool) -> Table:
+    """What a rank makes in an iteration of PageRank, and what it sends to the heads of its arcs and gets.
+
+    Vertices to jump to that were `chosen` have a probability each.
+    """
+    return table(
+        "host",
+        "iteration",
+        stepped=("f8", (3, own)),
+        delegates_stepped=("f8", (3, delegates)),
+        parcels=("f8", (2, heads)),
+        arrivals=("u4", heads),
+        jumps=("f8", (own + delegates) * chosen),
+    )
+
+
 def stripe_on_cpu(own: int, words: int, *, tree: bool) -> Table:
     """What a stripe on the CPU has of its vertices, with a bitmask of so many words of the graph's."""
     return table(

@@ -17,6 +17,7 @@ from gravel.kernels.distances.buffers import (
 )
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 from gravel.stages.measuring.flow import flow_need
+from gravel.stages.measuring.over_ranks import need_of_ranks
 from gravel.stages.measuring.parameters import CentralityParameters, count_chosen
 from gravel.stages.measuring.rows import Sizes, made_on_host, sizes_of_extent
 from gravel.stages.measuring.spreading import need_of_workers, share_of, sums_bytes
@@ -46,7 +47,8 @@ def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine)
     if parameters.measure == "pagerank":
         weighted = stored.weighted and parameters.by != "arcs"
         personalized = parameters.personalization != "all"
-        return flow_need(stored, parameters.direction, machine, weighted=weighted, personalized=personalized)
+        need = flow_need(stored, parameters.direction, machine, weighted=weighted, personalized=personalized)
+        return need_of_ranks(parameters, stored, machine, need)
     read = replace(stored, weighted=stored.weighted and parameters.weighted_paths)
     graph = turned_extent(read, parameters.searched)
     sources = sources_asked(parameters, graph.vertices)

@@ -109,7 +109,9 @@ class CentralityParameters(Parameters):
     """The most memory that a batch of searches may take beside the graph; by default all that is there."""
     workers: Literal["auto"] | Annotated[int, Field(ge=1)] = "auto"
     """Workers, of one GPU each on GPUs, that search batches at the same time and hold the whole graph each.
-    `auto` takes several GPUs where that is predicted to save time. Results are the same with any number."""
+    `auto` takes several GPUs where that is predicted to save time. Results are the same with any number.
+    `pagerank` takes one for each rank of a partition, on CPUs; `auto` does so where one worker has too little
+    memory."""
 
     @property
     def depth(self) -> int | None:
@@ -184,11 +186,6 @@ class CentralityParameters(Parameters):
             raise ValueError("pagerank is computed for all; personalization says where the surfer jumps to")
         if self.memory is not None:
             raise ValueError("pagerank takes no memory; it has no batches")
-        if isinstance(self.workers, int) and self.workers > 1:
-            raise ValueError(
-                f"pagerank is computed by one worker, not over ranks, so that {self.workers} workers are of "
-                "no use; leave workers out"
-            )
 
 
 def count_chosen(chosen: Any) -> int:

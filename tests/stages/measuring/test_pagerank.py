@@ -25,6 +25,7 @@ from gravel.stages.symmetrize import SymmetrizeParameters, symmetrize
 from gravel.stages.traversal.parameters import VertexSources
 from gravel.stages.verify import verify
 from gravel.stages.verifying.need import VerifyParameters
+from tests.stages.ranks.test_searches import RankGroupContext
 from tests.stages.test_centrality import edges
 
 CONTEXT = PlainContext()
@@ -101,6 +102,62 @@ def test_a_partition_and_directions() -> None:
         verify(CONTEXT, VerifyParameters(), graph=graph, traversal=found)
 
 
+@pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_ranks_of_a_partition_find_what_one_place_does(count: int, directed: bool) -> None:
+    graph = graph_of(directed=directed)
+    ordered = reorder(CONTEXT, ReorderParameters(method="random"), input=graph)
+    for given in (graph, ordered):
+        split = partition(CONTEXT, PartitionParameters(ranks=count, threshold=4), input=given)
+        for asked in ({}, {"personalization": VertexSources(vertices=[3, 40]), "tolerance": 1e-10}):
+            alone, over = ranks(graph, **asked), ranks(split, workers=count, **asked)
+            numpy.testing.assert_allclose(over.value, alone.value, atol=1e-12)
+            assert over.convergence["iterations"] == alone.convergence["iterations"]
+            verify(CONTEXT, VerifyParameters(), graph=graph, traversal=over)
+        context = RankGroupContext(count)
+        found, batches = centrality(
+            context, CentralityParameters(measure="pagerank", workers=count), input=split
+        )
+        assert context.calls == [count, count]
+        assert batches.form == "ranks"
+        numpy.testing.assert_array_equal(found.value, ranks(split, workers=count).value)
+
+
+def test_ranks_find_it_where_the_graph_does_not_fit_in_one_place() -> None:
+    split = partition(CONTEXT, PartitionParameters(ranks=2, threshold=4), input=graph_of(directed=False))
+    parameters = CentralityParameters(measure="pagerank")
+    for memory, form in ((1 << 20, "ranks"), (1 << 40, "pull")):
+        machine = Machine("cpu", 2, memory)
+        assert centrality(PlainContext(machine), parameters, input=split)[1].form == form
+    extent = Extent("Partition", 1 << 24, 1 << 28, 1 << 31, normal_arcs=1 << 24, ranks=4)
+    need = STAGE.estimate(parameters, {"input": (extent,)}, Machine("cpu", 2, 1 << 30))
+    assert need.workers == 4
+    assert 0 < need.each_host_bytes < need.host_bytes
+
+
+@pytest.mark.parametrize(
+    ("workers", "changed", "message"),
+    [
+        (2, {}, "the partition has 4 ranks"),
+        (4, {"striped": True}, "no partition by degree"),
+        (4, {"directed": True}, "arcs in one direction"),
+        (4, {"kind": "Graph", "ranks": 0}, "no partition by degree"),
+    ],
+)
+def test_workers_that_are_no_ranks_are_refused(workers: int, changed: dict[str, Any], message: str) -> None:
+    extent = replace(Extent("Partition", 1 << 10, 1 << 14, 1 << 17, normal_arcs=1 << 10, ranks=4), **changed)
+    parameters = CentralityParameters(measure="pagerank", workers=workers, direction="in")
+    need = STAGE.estimate(parameters, {"input": (extent,)}, Machine("cpu", 2, 1 << 40))
+    assert message in need.refusal
+    on_gpu = STAGE.estimate(parameters, {"input": (extent,)}, Machine("cuda", 2, 1 << 40, 1 << 40))
+    assert "PageRank over" in on_gpu.refusal
+    (fault,) = STAGE.kind_faults(parameters.model_copy(update={"direction": "out"}), {"input": ("Graph",)})
+    assert fault.path == ("workers",)
+    assert not list(
+        STAGE.kind_faults(parameters.model_copy(update={"direction": "out"}), {"input": ("Partition",)})
+    )
+
+
 def test_jumps_to_chosen_vertices() -> None:
     graph = graph_of(directed=True)
     found = ranks(graph, personalization=VertexSources(vertices=[3, 40]), damping=0.7)
@@ -140,7 +197,6 @@ def test_what_is_refused() -> None:
         ranks(replace(graph, weights=numpy.full(graph.arc_count, -1, numpy.int32)))
     for given, message in (
         ({"measure": "pagerank", "vertices": {"random": 3}}, "computed for all"),
-        ({"measure": "pagerank", "workers": 2}, "not over ranks"),
         ({"measure": "pagerank", "memory": 1000}, "takes no memory"),
         ({"measure": "pagerank", "hops": 2}, "takes no hops"),
         ({"measure": "closeness", "damping": 0.5}, "closeness takes no damping"),

@@ -195,6 +195,9 @@ CASES: dict[str, Case] = {
     ),
     "pagerank both": Case("centrality", {"measure": "pagerank", "direction": "both"}, {"input": "arcs"}),
     "pagerank varint": Case("centrality", {"measure": "pagerank"}, {"input": "compress varint"}, gpu=True),
+    "pagerank ranks": Case(
+        "centrality", {"measure": "pagerank", "workers": 4}, {"input": "partition"}, reserved=4
+    ),
     "pagerank ordered": Case("centrality", {"measure": "pagerank"}, {"input": "reorder degree"}),
     "closeness sampled": Case("centrality", {"measure": "closeness", "sources": {"random": 256}}, GRAPH),
     "closeness weighted": Case(
