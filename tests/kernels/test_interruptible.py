@@ -27,8 +27,8 @@ ends = numpy.random.default_rng(1).integers(0, 60_000, (2, 600_000))
 graph = gravel.graph(tuple(ends), weights=numpy.ones(600_000))
 before = threading.active_count()
 for call in calls:
-    print(call, flush=True)
     try:
+        print(call, flush=True)
         eval(call)
     except KeyboardInterrupt:
         print(time.time(), flush=True)
