@@ -43,7 +43,7 @@ def test_an_interrupted_call_ends_soon_and_leaves_no_thread():
         try:
             for call in CALLS:
                 assert running.stdout.readline() == f"{call}\n"
-                time.sleep(0.5)
+                time.sleep(1)
                 asked = time.time()
                 running.send_signal(signal.SIGINT)
                 ended = float(running.stdout.readline())
