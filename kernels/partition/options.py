@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from gravel.kernels.partition.reductions import ALGORITHMS, Algorithm
 
@@ -29,7 +30,7 @@ class SearchOptions:
     A visit turns backward when its counted forward work is above `*_backward` times the estimated backward
     work, and forward again when it is below `*_forward` times that. The estimate takes parents to be anywhere
     in a row; on GPUs delegates with most arcs come first, and a parent is found soon. So
-    the factors are smaller than the paper's 0.5; docs/tuning.md has what supports them. A turn back takes a
+    the factors are small; docs/tuning.md has what supports them. A turn back takes a
     tenth of what a turn there takes, so that no visit swings.
 
     Raises ValueError for what cannot be.
@@ -67,6 +68,13 @@ class SearchOptions:
     nd_forward: float = 0.001
     dn_forward: float = 0.001
     dd_forward: float = 0.001
+
+    UNREAD: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "cpu": ("nn_directed", "predecessors", "barrier_seconds"),
+        "peer": ("reduction", "changed_only", "message_bytes"),
+        "nccl": ("reduction_algorithm", "nn_directed", "predecessors"),
+    }
+    """Options without effect between CPUs, between GPUs that read each other's memory, and over NCCL."""
 
     def __post_init__(self) -> None:
         if self.reduction not in ("blocking", "overlapped"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from gravel.kernels.bfs.cuda.parts import gather_number
 from gravel.kernels.partition.options import BARRIER_SECONDS, check_barrier_seconds
@@ -30,6 +32,11 @@ class StripedOptions:
 
     barrier_seconds: float = BARRIER_SECONDS
     """How long a rank on a GPU waits for the others at a barrier before the search is given up."""
+
+    UNREAD: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "cpu": ("warp_duplicates", "gather", "barrier_seconds")
+    }
+    """Options without effect, by what the ranks are."""
 
     def __post_init__(self) -> None:
         if self.history < 1 or self.history & (self.history - 1):

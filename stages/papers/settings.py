@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gravel.stages.presets import Preset, Setting, applies, is_same, preset, setting_text, value_of
+from gravel.stages.presets import TUNING, Preset, Setting, applies, is_same, preset, setting_text, value_of
 from gravel.stages.sections.section import Made, Runs, Section, table
 
 
@@ -18,6 +18,7 @@ def preset_sections(members: Runs) -> list[Made]:
             continue
         options = {**one.asked.get("tuning", {}), **one.ran.get("options", {})}
         used = {**one.asked, "algorithm": one.algorithm, "tuning": options, "backend": one.backend}
+        used["unread"] = set(one.asked.get("tuning", {})) - set(one.ran.get("options", options))
         for row in whose(paper, used):
             rows.setdefault((paper, *row), []).append(label)
     if not rows:
@@ -26,7 +27,8 @@ def preset_sections(members: Runs) -> list[Made]:
         table(
             "Settings: the paper's and gravel's",
             "For runs with `paper`: what the paper states, what was used, and where it comes "
-            "from. Settings that the paper does not state are gravel's, chosen on current GPUs.",
+            "from. Settings that the paper does not state are gravel's, chosen on current GPUs. Some are not "
+            "used on the device that searched, or between its ranks.",
             "paper | setting | the paper's | in force | whose | runs",
             [[*row, ", ".join(labels)] for row, labels in rows.items()],
         )
@@ -36,15 +38,18 @@ def preset_sections(members: Runs) -> list[Made]:
 def whose(name: str, used: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     """Yield each setting of a traversal's preset: its name, the paper's, what was used, and whose that is.
 
-    `used` are parameters by name, those of `tuning` with all constants in force.
+    `used` are parameters by name, those of `tuning` with all constants; `unread` are those without effect.
     """
     for setting in preset("traverse", name).settings:
         if not applies(setting, used):
             continue
         there = value_of(used, setting.name)
         stated = " or ".join(map(setting_text, setting.values)) or "not stated"
-        mine = any(is_same(there, value) for value in setting.values)
         where = f" ({setting.where})" if setting.where else ""
+        if setting.name.removeprefix(TUNING) in used.get("unread", ()):
+            yield setting.name, f"{stated}{where}", "not used", ""
+            continue
+        mine = any(is_same(there, value) for value in setting.values)
         yield setting.name, f"{stated}{where}", setting_text(there), "the paper's" if mine else "gravel's"
 
 
@@ -53,7 +58,7 @@ _PLAIN, _PACKED = {"strategy": ("adaptive",)}, {"strategy": ("top_down",)}
 
 PRESETS = (
     Preset(
-        "moschou2024",
+        "moschou",
         "traverse",
         "Moschou, Adaptive BFS & Afforest",
         (
@@ -69,7 +74,7 @@ PRESETS = (
         ),
     ),
     Preset(
-        "moschou2024",
+        "moschou",
         "compress",
         "Moschou, Adaptive BFS & Afforest",
         (Setting("codec", ("varint",), "section 2.1"),),

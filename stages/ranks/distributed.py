@@ -49,9 +49,9 @@ def search_distributed(
 
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
-    from gravel.stages.traversal.records import asked_of, machine_name, ran_record
+    from gravel.stages.traversal.records import asked_of, machine_name, options_read, ran_record
 
-    task, notes = _task_of(context, parameters, graph)
+    task, are, notes = _task_of(context, parameters, graph)
     ranks = graph.ranks
     where, more = whereabouts(context, graph, task.backend)
     notes += more
@@ -102,7 +102,9 @@ def search_distributed(
         notes=notes,
         graph=described(graph),
         asked=asked_of(parameters),
-        ran=ran_record(Ran(f"{work_as_rank.__module__}:work_as_rank", asdict(task.options)), task.backend),
+        ran=ran_record(
+            Ran(f"{work_as_rank.__module__}:work_as_rank", options_read(task.options, are)), task.backend
+        ),
     )
     return traversal, measurement
 
@@ -132,10 +134,11 @@ def described(graph: DistributedGraph) -> dict[str, Any]:
 
 def _task_of(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
-) -> tuple[RankTask, list[str]]:
+) -> tuple[RankTask, str, list[str]]:
     from gravel.kernels.bfs.asked import Asked
     from gravel.stages.ranks.rank import check_nccl_options
     from gravel.stages.ranks.searches import search_options
+    from gravel.stages.traversal.records import ranks_are, unread_notes
     from gravel.stages.traversal.strategy import backend_of_search
 
     options = search_options(parameters.tuning, ranks=graph.ranks)
@@ -145,6 +148,9 @@ def _task_of(
     notes = []
     if parameters.transport != "auto" and backend == "cpu":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
+    grouped = context.reserved >= graph.ranks > 1
+    are = ranks_are(backend, parameters.transport, grouped=grouped)
+    notes += unread_notes(options, parameters.tuning, are)
     checks = parameters.output == "checks"
     output = "both" if checks else parameters.output
     task = RankTask(
@@ -157,7 +163,7 @@ def _task_of(
         check=checks,
         labels=not checks,
     )
-    return task, notes
+    return task, are, notes
 
 
 def _sources(

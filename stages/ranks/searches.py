@@ -23,7 +23,7 @@ from gravel.stages.ranks.rank import RankTask, check_nccl_options, search_as_ran
 from gravel.stages.rows.encoded import encoded_ranks
 from gravel.stages.traversal.memory import LABEL_BYTES
 from gravel.stages.traversal.rank_memory import rank_device_bytes, stripe
-from gravel.stages.traversal.records import with_options
+from gravel.stages.traversal.records import ranks_are, unread_notes, with_options
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import BFSResult, Search
@@ -104,15 +104,18 @@ def prepare_ranks(
         notes += more
     elif parameters.transport != "auto":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
+    backend = "cpu" if plan is None else "cuda"
+    are = ranks_are(backend, "peer" if graph.striped else parameters.transport, grouped=grouped)
+    notes += unread_notes(options, parameters.tuning, are)
     if grouped:
-        return with_options(RankGroupSearch(context, graph, parameters, options, plan), options), notes
+        return with_options(RankGroupSearch(context, graph, parameters, options, plan), options, are), notes
     if ranks > 1:
         workers, turns = ("workers", "the ranks took turns in one process")
         if plan is not None:
             workers, turns = "GPUs", "one holds all ranks"
         notes.append(f"{ranks} {workers} were not there at once, so {turns}")
     search = _prepare_here(graph.partition, graph, parameters, options, plan)
-    return with_options(search, options), notes
+    return with_options(search, options, are), notes
 
 
 def asked_of(graph: SearchedGraph, parameters: TraverseParameters) -> Asked:
@@ -156,8 +159,6 @@ def plan_partition(
         check_staged(Staging.of(options, ranks), placed=placed, layout=layout_of(parts[0]))
     except ValueError as error:
         raise StageError(str(error)) from None
-    if options.message_bytes:
-        notes.append("GPUs that read each other's memory send no messages, so message_bytes was left out")
     return plan, notes
 
 

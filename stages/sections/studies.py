@@ -289,9 +289,8 @@ def code_of(one: Measurement) -> str:
 
 def _asked_for(prepared: Mapping[str, Any] | None) -> Any:
     """Leave of an order, of rows or of a partition what was asked for, not what it was measured to be."""
-    return (
-        None if prepared is None else [prepared.get(name) for name in ("method", "codec", "ranks", "scheme")]
-    )
+    names = ("method", "codec", "ranks", "scheme", "threshold")
+    return None if prepared is None else [prepared.get(name) for name in names]
 
 
 def _joined(group: Sequence[Member]) -> Member:

@@ -139,7 +139,7 @@ def comparison_panels(studies: Sequence[Study]) -> Made:
         "graph has its own logarithmic scale. The fastest, and those tied with it, have the second colour."
     ]
     if over:
-        about.append("2x: twice as fast as the sequential search (as figure 10 of Merrill et al., 2012).")
+        about.append("2x: twice as fast as the sequential search (as in table 2 of Merrill et al., 2012).")
     if len(shown) < len(names):
         about.append(f"The first {len(shown)} of {len(names)}; the table has all.")
     drawn = several[: max(1, min(MAX_PANELS, MAX_DOTS // max(1, len(shown))))]

@@ -113,11 +113,45 @@ def ran_record(ran: Ran, backend: str) -> dict[str, Any]:
     return {"function": ran.function, "backend": backend, "options": _plain(ran.options)}
 
 
-def with_options(search: Any, options: Any) -> Any:
-    """Say which options a search over ranks is made with; returns the search."""
+def with_options(search: Any, options: Any, ranks_are: str) -> Any:
+    """Say which options a search over ranks reads; returns the search."""
     kind = type(search)
-    search.ran = Ran(f"{kind.__module__}:{kind.__qualname__}", asdict(options))
+    search.ran = Ran(f"{kind.__module__}:{kind.__qualname__}", options_read(options, ranks_are))
     return search
+
+
+RANKS_ARE = {
+    "cpu": "between CPUs",
+    "peer": "between GPUs that read each other's memory",
+    "nccl": "over NCCL",
+}
+"""What ranks can be, as a sentence says where something has no effect."""
+
+
+def ranks_are(backend: str, transport: str, *, grouped: bool) -> str:
+    """Return one of `RANKS_ARE`; nothing where GPUs of a group choose their transport themselves."""
+    if backend != "cuda":
+        return "cpu"
+    return ("" if grouped else "peer") if transport == "auto" else transport
+
+
+def options_read(options: Any, ranks_are: str) -> dict[str, Any]:
+    """Return the options of a search over ranks that have an effect there."""
+    unread = {*options.UNREAD.get(ranks_are, ()), *_factors_unread(options)}
+    return {name: value for name, value in asdict(options).items() if name not in unread}
+
+
+def _factors_unread(options: Any) -> list[str]:
+    forward = getattr(options, "direction_optimized", True) is False
+    return [name for name in vars(options) if forward and name.endswith(("_backward", "_forward"))]
+
+
+def unread_notes(options: Any, given: Mapping[str, Any], ranks_are: str) -> list[str]:
+    """Say which options that are given have no effect, and where."""
+    there = RANKS_ARE.get(ranks_are, "here"), options.UNREAD.get(ranks_are, ())
+    several = (there, ("by a search that is forward alone", _factors_unread(options)))
+    found = [(where, [name for name in given if name in names]) for where, names in several]
+    return [f"not used {where}: {', '.join(names)}" for where, names in found if names]
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,15 @@ def stripes(name: str, ranks: int) -> Partition:
     return partition(PlainContext(), asked, input=graph_of(name))
 
 
+def test_options_that_peers_do_not_read_are_noted_and_not_recorded() -> None:
+    tuning = {"reduction": "blocking", "message_bytes": 4096, "nn_directed": False}
+    _, measured = search(PlainContext(GPU), split("tail_on_clique", 1), backend="cuda", tuning=tuning)
+    told = "not used between GPUs that read each other's memory: reduction, message_bytes"
+    assert told in measured.notes
+    assert not {"reduction", "changed_only", "message_bytes"} & measured.ran["options"].keys()
+    assert measured.ran["options"]["nn_directed"] is False
+
+
 @pytest.mark.parametrize("ranks", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
     stored = split("tail_on_clique", ranks)

@@ -45,7 +45,7 @@ def test_the_searches_of_the_report(given: dict[str, Any], placement: str) -> No
     for one in stored:
         decoder = {"decoder": "one_lane"} if one is packed else {}
         asked = {**given, "tuning": given.get("tuning", {}) | decoder}
-        parameters = TraverseParameters(paper="moschou2024", placement=placement, **asked)
+        parameters = TraverseParameters(paper="moschou", placement=placement, **asked)
         found, measured = traverse(PlainContext(GPU), parameters, input=one)
         assert (measured.backend, measured.asked["placement"]) == ("cuda", placement)
         assert measured.strategy == given["strategy"]
@@ -59,5 +59,5 @@ def test_the_searches_of_the_report(given: dict[str, Any], placement: str) -> No
 
 
 def test_the_placement_of_the_report_is_pinned() -> None:
-    parameters = TraverseParameters(paper="moschou2024", backend="cuda")
+    parameters = TraverseParameters(paper="moschou", backend="cuda")
     assert (parameters.placement, parameters.strategy) == ("pinned", "adaptive")

@@ -69,6 +69,24 @@ def test_ranks_that_send_find_what_the_cpu_does(ranks: int, monkeypatch: pytest.
     assert not rank.RESIDENT
 
 
+@pytest.mark.parametrize(("ranks", "groups"), [(1, 1), (2, 1), (2, 2)])
+def test_the_settings_of_pan_2018_are_used_over_nccl(
+    ranks: int, groups: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = split("two_parts", ranks)
+    wanted, _ = search(PlainContext(), stored)
+    context = Gpus(ranks if ranks > 1 else 0)
+    carried_by(context, monkeypatch)
+    paper = {"paper": "pan2018", "tuning": {"groups": groups}, "output": "distance"}
+    found, measured = search(context, stored, backend="cuda", transport="nccl", **paper)
+    assert numpy.array_equal(found.distance, wanted.distance)
+    used = measured.ran["options"]
+    assert (used["message_bytes"], used["changed_only"], used["groups"]) == (4 << 20, False, groups)
+    assert used["reduction"] == "blocking"
+    assert "reduction_algorithm" not in used
+    assert "not used over NCCL: nn_directed" in measured.notes
+
+
 def test_auto_takes_nccl_between_hosts_and_peers_say_no(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = split("two_parts", 2)
     context = Gpus(2)

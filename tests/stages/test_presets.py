@@ -15,7 +15,7 @@ from gravel.stages.papers.settings import preset_sections
 from gravel.stages.partition import PartitionParameters
 from gravel.stages.presets import TUNING, all_presets
 from gravel.stages.traversal.parameters import TraverseParameters
-from gravel.stages.traversal.records import asked_of
+from gravel.stages.traversal.records import asked_of, options_read
 from tests.stages.measured import searched
 
 
@@ -34,7 +34,8 @@ def test_a_paper_fills_in_its_own_settings() -> None:
     pan = TraverseParameters(paper="pan2018", sources={"random": 3})
     assert pan.sources.random == 3
     options = SearchOptions(**pan.tuning)
-    assert (options.nn_directed, options.dd_backward, options.dd_forward) == (False, 0.5, 0.0)
+    assert (options.nn_directed, options.dd_forward) == (False, 0.0)
+    assert options.dd_backward == SearchOptions().dd_backward  # our text lost the paper's
     assert (options.changed_only, options.reduction) == (False, "blocking")
     assert (options.reduction_algorithm, options.message_bytes) == ("tree", 4 << 20)
     assert TraverseParameters(paper="pan2018").sources.random == 140
@@ -42,7 +43,7 @@ def test_a_paper_fills_in_its_own_settings() -> None:
     assert "reduction_algorithm" not in over_nccl.tuning  # NCCL has ways of its own
     assert TraverseParameters(paper="flexbfs").tuning == {"configuration": "config3"}
     assert PartitionParameters(paper="pan2018", ranks=2).threshold == 64
-    assert CompressParameters(paper="moschou2024").codec == "varint"
+    assert CompressParameters(paper="moschou").codec == "varint"
 
 
 def test_one_of_several_ways_of_a_paper_may_be_chosen() -> None:
@@ -53,13 +54,13 @@ def test_one_of_several_ways_of_a_paper_may_be_chosen() -> None:
     flex = TraverseParameters(paper="flexbfs", tuning={"configuration": "fixed", "fixed_threads": 256})
     assert flex.tuning == {"configuration": "fixed", "fixed_threads": 256}
     multi = TraverseParameters(
-        paper="moschou2024",
+        paper="moschou",
         algorithm="components",
         strategy="afforest_multi_pass",
         tuning={"prune": False},
     )
     assert multi.tuning == {"prune": False, "giant": "first"}
-    packed = TraverseParameters(paper="moschou2024", strategy="top_down")
+    packed = TraverseParameters(paper="moschou", strategy="top_down")
     assert (packed.tuning, packed.backend) == ({"decoder": "one_lane"}, "cuda")
 
 
@@ -79,10 +80,14 @@ def test_one_of_several_ways_of_a_paper_may_be_chosen() -> None:
             "has tuning.nn_directed false .* true is asked",
         ),
         (
-            {"paper": "pan2018", "tuning": {"dd_backward": 0.01}},
-            "has tuning.dd_backward 0.5 .* 0.01 is asked",
+            {"paper": "pan2018", "tuning": {"dd_forward": 0.001}},
+            "has tuning.dd_forward 0.0 .* 0.001 is asked",
         ),
-        ({"paper": "moschou2024", "strategy": "hybrid"}, "has strategy adaptive or top_down"),
+        ({"paper": "moschou", "strategy": "hybrid"}, "has strategy adaptive or top_down"),
+        (
+            {"paper": "pan2018", "tuning": {"changed_only": True}},
+            "has tuning.changed_only false .section V-A.* true is asked for",
+        ),
         ({"paper": "merill2012"}, "no preset 'merill2012' of a paper .did you mean 'merrill2012'"),
     ],
 )
@@ -93,7 +98,7 @@ def test_what_contradicts_a_paper_is_refused_naming_both(given: dict[str, Any], 
 
 def test_a_codec_that_contradicts_a_paper_is_refused() -> None:
     with pytest.raises(ValidationError, match=r"has codec varint .* blocks is asked for"):
-        CompressParameters(paper="moschou2024", codec="blocks")
+        CompressParameters(paper="moschou", codec="blocks")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +132,7 @@ def test_a_page_says_whose_each_setting_is() -> None:
     (table,) = preset_sections([("bfs", one), ("other", searched("serial", 1.0))])
     rows = {row[1]: row[2:] for row in table["rows"]}
     assert rows["tuning.claim"] == [
-        "racing (section 4.2: no atomic operations)",
+        "racing (section 4.2: labels and bits without atomics; gravel's history and predecessors have them)",
         "racing",
         "the paper's",
         "bfs",
@@ -135,3 +140,21 @@ def test_a_page_says_whose_each_setting_is() -> None:
     assert rows["tuning.block"] == ["not stated", "256", "gravel's", "bfs"]
     assert rows["sources"] == ["random 100 (section 5.5)", "random 2, seed 1", "gravel's", "bfs"]
     assert "tuning.crowd" not in rows
+
+
+def test_a_page_shows_settings_without_effect_as_not_used() -> None:
+    parameters = TraverseParameters(paper="pan2018", tuning={"groups": 2}, sources={"random": 2})
+    one = searched("partition", 1.0, asked=asked_of(parameters))
+    read = options_read(SearchOptions(**parameters.tuning), "peer")
+    one = replace(one, ran={"function": "f", "backend": "cuda", "options": read})
+    (table,) = preset_sections([("bfs", one)])
+    rows = {row[1]: row[2:5] for row in table["rows"]}
+    for name in ("reduction", "changed_only", "message_bytes"):
+        assert rows[f"tuning.{name}"][1:] == ["not used", ""]
+    assert rows["tuning.nn_directed"][1:] == ["false", "the paper's"]
+    assert rows["tuning.groups"][0].startswith("not stated (section V-A: ")
+    assert rows["tuning.dd_backward"] == [
+        "not stated (section VI-B, whose range is lost in our text)",
+        "0.01",
+        "gravel's",
+    ]

@@ -18,7 +18,7 @@ WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
 SMALL = {
     "suite": {"side": 12, "cube": 5, "scale": 6, "sources": 2},
-    "papers/flex": {"side": 12, "sources": 2},
+    "papers/flex": {"side": 12, "road": "[40, 3]", "sources": 2},
     "strategies": {"scale": 6, "sources": 2},
     "batches": {"scale": 6, "sources": 5},
     "preparation": {"scale": 6, "sources": 2},
@@ -90,9 +90,9 @@ def test_flex(cache: Path) -> None:
     sections = report("papers/flex", cache)
     table = sections["Every strategy on every graph"]
     assert rows(table, "strategy")[:2] == [["serial"], ["top_down (CPU, 4 threads)"]]
-    assert len(sections["Not run on this machine"]["rows"]) == 4
+    assert len(sections["Not run on this machine"]["rows"]) == 6
     vertices = rows(sections["Graphs searched"], "graph", "vertices")
-    assert vertices == [["regular", 144], ["irregular", 145]]
+    assert vertices == [["regular", 144], ["irregular", 145], ["road", 120]]
 
 
 def test_the_four_strategies(cache: Path) -> None:
@@ -110,6 +110,20 @@ def test_culling(cache: Path) -> None:
     assert len(sections["Not run on this machine"]["rows"]) == 12
     assert "Redundant expansion by culling" not in sections
     assert [one for (one,) in rows(sections["Traversal times and rates"], "strategy")] == ["top_down"] * 3
+
+
+@pytest.mark.parametrize("name", ["suite", "strategies"])
+def test_the_searches_of_a_paper_have_its_settings_and_others_none(name: str) -> None:
+    plan = build_plan(load_workflow(WORKFLOWS / f"{name}.yaml"))
+    four = {"expand_contract", "contract_expand", "two_phase", "hybrid"}
+    seen = set()
+    for each in plan.runs.values():
+        if each.entry == "bfs":
+            given: Any = each.parameters
+            assert (given.paper == "merrill2012") == (given.strategy in four)
+            assert (given.tuning.get("claim") == "racing") == (given.strategy in four)
+            seen.add(given.strategy)
+    assert four < seen
 
 
 def test_batches(cache: Path) -> None:

@@ -9,7 +9,11 @@ PRESETS = (
         "Merrill, Garland, Grimshaw, PPoPP 2012",
         (
             Setting("strategy", ("hybrid", "two_phase", "contract_expand", "expand_contract"), "section 5"),
-            Setting("tuning.claim", ("racing",), "section 4.2: no atomic operations"),
+            Setting(
+                "tuning.claim",
+                ("racing",),
+                "section 4.2: labels and bits without atomics; gravel's history and predecessors have them",
+            ),
             Setting("tuning.warp_culling", (True,), "section 4.2"),
             Setting("tuning.history_culling", (True,), "section 4.2"),
             Setting("tuning.gather", ("scan_warp_cta",), "section 4.1"),

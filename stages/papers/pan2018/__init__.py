@@ -6,7 +6,7 @@ _FACTORS = tuple(
     setting
     for name in ("nd", "dn", "dd")
     for setting in (
-        Setting(f"tuning.{name}_backward", (0.5,), "section VI-B: near the best for all three"),
+        Setting(f"tuning.{name}_backward", where="section VI-B, whose range is lost in our text"),
         Setting(f"tuning.{name}_forward", (0.0,), "section VI-B: no way back on RMAT"),
     )
 )
@@ -37,7 +37,10 @@ PRESETS = (
             Setting("tuning.nn_directed", (False,), "section IV-B: nn is visited forward alone"),
             *_FACTORS,
             Setting("sources", ({"random": 140},), "section VI-A3", strict=False),
-            Setting("tuning.groups"),
+            Setting(
+                "tuning.groups",
+                where="section V-A: reduced within an MPI rank, then between; so as many as it has MPI ranks",
+            ),
             Setting("tuning.predecessors"),
         ),
     ),

@@ -52,7 +52,7 @@ GOAL = EDGE_LIST / 3
 
 
 def table_bytes(graph: SplitGraph, division: Division, ranks: int) -> int:
-    """Give the total of table I: 8 n + 8 d p + 4 m + 4 m_nn."""
+    """Give the total of table I, 8 n + 8 d p + 4 m + 4 m_nn, as it follows from section III-C."""
     return 8 * graph.vertices + 8 * division.delegates * ranks + 4 * division.arcs + 4 * division.nn
 
 
@@ -124,7 +124,8 @@ def memory_sections(graphs: Sequence[SplitGraph]) -> list[Made]:
     return [
         figure(
             "Memory of partitions against table I",
-            "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018). "
+            "Curves are 8 n + 8 d p + 4 m + 4 m_nn over m (table I, Pan, Pearce, Owens 2018; our text lacks "
+            "its cells, and the sum follows from section III-C). "
             "Points are sizes of partitions, including source lists and masks. Ids of nn arcs "
             "take 4 bytes here below 2^32 vertices, and 8 in the formula. An edge list takes 16 "
             "bytes an arc, and the paper's result is a third of it. CSR without delegates takes 8"

@@ -18,32 +18,35 @@ COLUMN_BITS = 32
 def claims_table(published: Published, measured: Sequence[Experiment]) -> dict[str, Any] | None:
     """Make the table of the claims that anything was measured for, None if there are none."""
     computing = {
-        "mean_ratio": _mean_ratio,
+        "speedup": _speedup,
         "change": _change,
         "compression": _compression,
         "weak_slope": _weak_slope,
+        "none": _uncomputed,
     }
     found = [
         (claim, values)
         for claim in published.claims
-        if (values := computing[claim.compute](published, claim, measured))
+        if (values := computing[claim.compute](claim, measured)) or claim.compute == "none"
     ]
+    computed = {claim.paper for claim, values in found if values}
+    found = [(claim, values) for claim, values in found if claim.paper in computed]
     if not found:
         return None
     apart = any(claim.own_table is not None for claim, _ in found)
     rows = [
         [
-            published.papers[claim.paper],
+            f"{published.papers[claim.paper]}, {claim.section}",
             claim.claim,
             claim.value,
             *([_by_own_table(claim)] if apart else []),
-            *_summary(values),
+            *(_summary(values) if values else (None, None, f"not computed: {claim.because}")),
         ]
         for claim, values in found
     ]
     return table(
         "Claims of the papers, computed from this run",
-        "Each number here is computed as the paper computes its own, over the graphs measured here. "
+        "Each number here is a ratio of measurements on this machine, over the graphs measured here. "
         "The range is that over graphs; a mean over several graphs has none."
         + (
             " Where a paper's own table does not give the number of its sentence, both are shown."
@@ -83,22 +86,25 @@ def _summary(values: Sequence[tuple[str, float]]) -> list[Any]:
     return [here, f"{min(numbers):.3g} to {max(numbers):.3g}", f"median of {len(numbers)} graphs"]
 
 
-def _mean_ratio(
-    published: Published, claim: Claim, measured: Sequence[Experiment]
-) -> list[tuple[str, float]]:
-    ratios = []
-    for printed in published.tables:
-        if printed.table not in claim.tables:
-            continue
-        for row in printed.rows:
-            wanted = claim.match or printed.match
-            found = [one.value(printed.convention) for one in measured if one.fits(wanted, row.match)]
-            known = [value for value in found if value is not None]
-            ratios += [max(known) / row.value] if known and row.value else []
-    return [(f"{len(ratios)} graphs", harmonic_mean(ratios))] if ratios else []
+def _uncomputed(claim: Claim, measured: Sequence[Experiment]) -> list[tuple[str, float]]:
+    return []
 
 
-def _change(published: Published, claim: Claim, measured: Sequence[Experiment]) -> list[tuple[str, float]]:
+def _speedup(claim: Claim, measured: Sequence[Experiment]) -> list[tuple[str, float]]:
+    """Take the harmonic mean over graphs of a time over another."""
+    ratios = {
+        first.one.graph["digest"]: first.milliseconds / last.milliseconds
+        for first in measured
+        for last in measured
+        if first.fits(claim.match, claim.start)
+        and last.fits(claim.match, claim.end)
+        and first.one.graph["digest"] == last.one.graph["digest"]
+        and first.one.hardware == last.one.hardware
+    }
+    return [(f"{len(ratios)} graphs", harmonic_mean(list(ratios.values())))] if ratios else []
+
+
+def _change(claim: Claim, measured: Sequence[Experiment]) -> list[tuple[str, float]]:
     found = []
     for first in measured:
         if not first.fits(claim.match, claim.start):
@@ -118,9 +124,7 @@ def _alike(first: Experiment, last: Experiment, apart: set[str]) -> bool:
     )
 
 
-def _compression(
-    published: Published, claim: Claim, measured: Sequence[Experiment]
-) -> list[tuple[str, float]]:
+def _compression(claim: Claim, measured: Sequence[Experiment]) -> list[tuple[str, float]]:
     found = {}
     for one in measured:
         bits = (one.one.graph.get("rows") or {}).get("bits_per_arc")
@@ -129,9 +133,7 @@ def _compression(
     return list(found.values())
 
 
-def _weak_slope(
-    published: Published, claim: Claim, measured: Sequence[Experiment]
-) -> list[tuple[str, float]]:
+def _weak_slope(claim: Claim, measured: Sequence[Experiment]) -> list[tuple[str, float]]:
     """Fit log(rate) over log(ranks) by least squares; needs graphs that grow with the ranks.
 
     Rates count the edges of the generator's lists, as the paper's do, where all these lists are known.

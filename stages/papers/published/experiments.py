@@ -81,6 +81,7 @@ def _facts(label: str, one: Measurement) -> dict[str, str]:
         "asked": asked.get("strategy"),
         "prune": options.get("prune"),
         "decoder": options.get("decoder") or "none",
+        "mapping": options.get("mapping"),
         "algorithm": one.algorithm,
         "strategy": one.strategy,
         "backend": one.backend,

@@ -14,9 +14,9 @@ from gravel.stages.papers.published.claims import claims_table
 from gravel.stages.papers.published.experiments import Experiment, experiments, graph_size
 from gravel.stages.papers.published.model import CONVENTIONS, Published, Row, Table, read_published
 from gravel.stages.sections.layouts import Checks
-from gravel.stages.sections.repetitions import typical
+from gravel.stages.sections.repetitions import repeated_times, typical
 from gravel.stages.sections.section import Made, Section, table
-from gravel.stages.sections.studies import coordinates
+from gravel.stages.sections.studies import BEST, ONCE, Member, coordinates, standings
 
 NOT_RUN = "not run: needs a GPU"
 NEEDS_GPU = "needs a GPU"
@@ -28,20 +28,25 @@ PAPER, HERE, OURS = "paper", "its way here", "gravel's"
 Cells = dict[tuple[str, str, str], Any]
 """Values by row, column, and one of the three."""
 
+Used = dict[tuple[str, str, str], tuple[Row, Experiment]]
+"""What was measured for them, by the same."""
+
 
 def printed_tables(
     published: Published,
     measured: Sequence[Experiment],
     not_run: Mapping[str, str],
     verified: Mapping[str, str],
+    repeated: Mapping[str, Sequence[float]],
 ) -> list[Made]:
     """Make a section of each table that is shown as it is printed and that any experiment compares with.
 
-    `not_run` are reasons by the label of what was not run; `verified` the verdict by a measurement's label.
+    `not_run` are reasons by the label of what was not run; `verified` the verdict by a measurement's label,
+    and `repeated` the times of its repetitions.
     """
     lost = [coordinates(key) for key, reason in not_run.items() if reason.startswith(NEEDS_GPU)]
     made = [
-        _section(published, printed, measured, lost, verified)
+        _section(published, printed, measured, lost, verified, repeated)
         for printed in published.tables
         if printed.printed
     ]
@@ -54,30 +59,31 @@ def _section(
     measured: Sequence[Experiment],
     lost: Sequence[Mapping[str, str]],
     verified: Mapping[str, str],
+    repeated: Mapping[str, Sequence[float]],
 ) -> Made:
     columns = list(dict.fromkeys(str(row.column) for row in printed.rows))
+    units = _units(printed)
     lines: list[list[Any]] = []
     for place in _places(printed, measured):
         there = [one for one in measured if _place(one) == place]
         cells, used = _cells(printed, there, lost, place)
         for name in dict.fromkeys(row.row for row in printed.rows):
             values = [cells.get((name, column, which)) for column in columns for which in (PAPER, HERE, OURS)]
-            mine = [(row, one) for row, one in used if row.row == name]
+            mine = [each for (row, *_), each in used.items() if row == name]
             sizes = sorted({graph_size(row, one) for row, one in mine})
             checked = _verdict({verified.get(one.label) for _, one in mine})
-            lines.append([*place, name, *values, *_best(printed, cells, name), "; ".join(sizes), checked])
-    units = {CONVENTIONS[printed.convention_of(row)] for row in printed.rows}
+            found = _best(printed, cells, used, repeated, name)
+            lines.append([*place, units.get(name, name), *values, *found, "; ".join(sizes), checked])
     best = [f"best, {which}" for which in (PAPER, HERE, OURS)] if printed.baseline else []
     return table(
         f"Printed in {printed.paper}: {printed.table}",
-        f"{published.papers[printed.paper]}; measured there on {printed.machine}. Each value as the paper "
-        f"prints it ({PAPER}), by the paper's way measured here ({HERE}), and by gravel's own ({OURS}); "
-        f"all count {' or '.join(sorted(units))}.",
+        f"{_origin(published, printed)} Each value as the paper "
+        f"prints it ({PAPER}), by the paper's way measured here ({HERE}), and by gravel's own ({OURS}).",
         [
             "graph",
             "placement",
             "row",
-            *(f"{column}, {which}" for column in columns for which in (PAPER, HERE, OURS)),
+            *(f"{units.get(column, column)}, {which}" for column in columns for which in (PAPER, HERE, OURS)),
             *best,
             "size",
             "verified",
@@ -85,6 +91,21 @@ def _section(
         lines,
         result=20,
     )
+
+
+def _units(printed: Table) -> dict[str, str]:
+    """Write columns with the unit of their values, or rows where the columns have several units."""
+    found: dict[str, dict[str, set[str]]] = {"column": {}, "row": {}}
+    for row in printed.rows:
+        for kind, name in (("column", str(row.column)), ("row", row.row)):
+            found[kind].setdefault(name, set()).add(CONVENTIONS[printed.convention_of(row)])
+    kind = "column" if all(len(units) == 1 for units in found["column"].values()) else "row"
+    return {name: f"{name} ({' or '.join(sorted(units))})" for name, units in found[kind].items()}
+
+
+def _origin(published: Published, printed: Table) -> str:
+    """Say which section of which paper has the values, and on what they were measured."""
+    return f"{published.papers[printed.paper]}, {printed.section}; measured there on {printed.machine}."
 
 
 def _place(one: Experiment) -> tuple[str, str]:
@@ -112,10 +133,10 @@ def _is_ours(printed: Table, row: Row, one: Experiment) -> bool:
 
 def _cells(
     printed: Table, measured: Sequence[Experiment], lost: Sequence[Mapping[str, str]], place: tuple[str, str]
-) -> tuple[Cells, list[tuple[Row, Experiment]]]:
+) -> tuple[Cells, Used]:
     """Fill in all values of one graph and placement; returns also the experiments that they are of."""
     cells: Cells = {}
-    used: list[tuple[Row, Experiment]] = []
+    used: Used = {}
     times: Cells = {}
     for row in _timed(printed):
         key, convention = (row.row, str(row.column)), printed.convention_of(row)
@@ -127,7 +148,7 @@ def _cells(
             if fitting:
                 cells[*key, which] = fitting[0].value(convention)
                 times.setdefault((row.row, "", which), fitting[0].milliseconds)
-                used.append((row, fitting[0]))
+                used[*key, which] = row, fitting[0]
             elif which == HERE and any(_was_lost(at, place, printed, row) for at in lost):
                 cells[*key, which] = NOT_RUN
     for row in printed.rows:
@@ -159,10 +180,13 @@ def _was_lost(at: Mapping[str, str], place: tuple[str, str], printed: Table, row
     )
 
 
-def _best(printed: Table, cells: Cells, name: str) -> list[str | None]:
+def _best(
+    printed: Table, cells: Cells, used: Used, repeated: Mapping[str, Sequence[float]], name: str
+) -> list[str | None]:
     """Name the best column of a row, with its change against the baseline, as the paper does.
 
-    Where the baseline is best, the change is that of the next best against it.
+    Where the baseline is best, the change is that of the next best against it. Measured columns that do not
+    differ by more than their spread are tied, and not ranked where no spread is known.
     """
     if printed.baseline is None:
         return []
@@ -179,7 +203,15 @@ def _best(printed: Table, cells: Cells, name: str) -> list[str | None]:
             continue
         other = min(values, key=values.__getitem__)
         best = other if values[other] < first else printed.baseline
-        texts.append(f"{best} ({100 * (values[other] / first - 1):+.0f} %)")
+        members = [
+            Member(column, used[name, column, which][1].one, tuple(repeated.get(label, ())), label)
+            for column in (best, *sorted({printed.baseline, *values} - {best}))
+            if which != PAPER
+            for label in (used[name, column, which][1].label,)
+        ]
+        word = standings(members)[0].word if members else BEST
+        ranked = best if word == BEST else "not ranked" if word in ("", ONCE) else "tied"
+        texts.append(f"{ranked} ({100 * (values[other] / first - 1):+.0f} %)")
     return texts
 
 
@@ -210,36 +242,22 @@ def _beside(published: Published, printed: Table, measured: Sequence[Experiment]
     if printed.convention == "order_milliseconds":
         rows = [row for row in rows if row[2] is not None]  # it is measured by searches of columns alone
     about = [
-        f"{published.papers[printed.paper]}; measured there on {printed.machine}.",
-        f"Both columns of values count {unit}.",
+        _origin(published, printed),
+        f"Both columns of values count {unit}, each on its own machine.",
     ]
-    if any(row[-1] is None for row in rows) and printed.convention == "generated":
+    if any(row[2] is None for row in rows) and printed.convention == "generated":
         about.append("A rate per generated edge needs the edge list among the inputs of the report.")
     return table(
         f"Beside {printed.paper}, {printed.table}",
         " ".join(about),
-        f"paper's row | paper, {unit} | here, {unit} | here / paper | graph | run",
+        f"paper's row | paper, {unit} | here, {unit} | graph | run",
         rows,
         result=80,
-        compared=_ratios(printed, rows),
     )
 
 
-def _ratios(printed: Table, rows: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """Give the range of ratios to the printed values."""
-    ratios = [row[3] for row in rows if row[3] is not None]
-    if not ratios:
-        return ()
-    least, most = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
-    span = least if min(ratios) == max(ratios) else f"{least} to {most}"
-    others = "" if all(row[4] == "the paper's size" for row in rows) else ", on other graphs"
-    return (f"{span} times the values of {printed.paper}, {printed.table}{others}.",)
-
-
 def _row(row: Row, printed: Table, one: Experiment) -> list[Any]:
-    found = one.value(printed.convention)
-    facts = (row.row, row.value, found, None if found is None or row.value is None else found / row.value)
-    return [*facts, graph_size(row, one), one.label]
+    return [row.row, row.value, one.value(printed.convention), graph_size(row, one), one.label]
 
 
 def published_sections(
@@ -255,12 +273,13 @@ def published_sections(
     kinds: dict[str, list[tuple[str, Any]]] = {}
     for label, one in members:
         kinds.setdefault(type(one).__name__, []).append((label, one))
+    repeated = repeated_times(kinds.get("Measurement", []))
     middle = typical(kinds.get("Measurement", []))
     kinds["Measurement"] = middle
     checks = Checks(kinds)
     found = {label: checks.of(label) for label, _ in middle}
     verified = {label: _checked(one) for label, one in found.items() if one is not None}
-    made = printed_tables(published, experiments(middle), not_run or {}, verified)
+    made = printed_tables(published, experiments(middle), not_run or {}, verified, repeated)
     claims = claims_table(published, measured)
     return [*made, *published_tables(published, measured), *([claims] if claims is not None else [])]
 

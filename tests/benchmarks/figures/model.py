@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.benchmarks.figures.reports import NEEDS_GPU, Missing, Report
+from tests.benchmarks.figures.reports import Missing, Report
 
 Reports = Mapping[str, Report]
 
 NEAR = 0.10
 ORDER = 3.0
+
+CPU, GPU, TWO, FOUR = "a CPU", "one GPU", "two GPUs", "four GPUs"
+COUNTERS = "hardware counters of a GPU"
+"""What a number can be measured on."""
+
+MARK = "†"
+"""After a verdict: the code changed since, or is not known."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ def near(value: float) -> Rule:
 
 
 def order(value: float) -> Rule:
-    """Within a factor of three of the paper's value: it was measured on another machine."""
+    """Within a factor of three of the paper's value: a ratio or share that depends on the machine."""
     return Rule(
         "factor 3",
         lambda ours: ours > 0 and max(ours / value, value / ours) <= ORDER,
@@ -56,20 +63,26 @@ def between(low: float, high: float) -> Rule:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper as a number: what it says, where ours is in the report, and when the two agree.
+    """A sentence of a paper as a number: what it says and where, when ours agrees, and where ours is.
 
-    A claim with `needs` is measured and shown but not judged, since it takes more than one GPU. `run`
-    names a run other than the figure's.
+    `theirs` is the number or word of the paper's `section`. Numbers are ratios within one machine, shares
+    or counts: none is a rate or time of ours beside one of another machine. `run` names a run other than
+    the figure's, and `waits` what the number waits for, where that is not what the figure's run needs.
     """
 
     what: str
     theirs: str
+    section: str
     rule: Rule
     where: str
     measure: Callable[[Reports], float]
-    why: str = ""
-    needs: str = ""
     run: str = ""
+    waits: str = ""
+
+
+def uncounted(_: Reports) -> float:
+    """Raise: nothing here reads this number yet."""
+    raise Missing("nothing reads it")
 
 
 @dataclass(frozen=True)
@@ -80,19 +93,25 @@ class Figure:
     name: str
     shows: str
     run: str
-    compared: str
     claims: tuple[Claim, ...]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A workflow with its words at both sizes; `seconds` is its limit on one H100."""
+    """A workflow with its words at both sizes; `seconds` is its limit, `needs` what it has to run on.
+
+    `preset` is the paper whose settings its searches have; `kernels` are modules that run and that its
+    report does not name.
+    """
 
     name: str
     workflow: str
     small: tuple[str, ...]
     paper: tuple[str, ...]
     seconds: int = 30
+    needs: str = GPU
+    preset: str = ""
+    kernels: tuple[str, ...] = ()
 
     def words(self, size: str) -> list[str]:
         """Return what follows `gravel`."""
@@ -101,69 +120,72 @@ class Run:
 
 @dataclass(frozen=True)
 class Paper:
-    """What one paper's module has."""
+    """What one paper's module has; `causes` say why figures differ, by their numbers."""
 
     key: str
     title: str
     runs: tuple[Run, ...]
     figures: tuple[Figure, ...]
+    causes: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, name: str) -> Run:
+        """Return the run of that name."""
+        return next(run for run in self.runs if run.name == name)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A claim with our number, or the reason why there is none."""
+    """A claim with our number, or what it waits for, or why a run has none."""
 
     claim: Claim
     ours: float | None
-    reason: str = ""
+    waits: str = ""
+    lacks: str = ""
 
     @property
     def holds(self) -> bool | None:
-        """Say whether it agrees; None where nothing was measured or it needs more than one GPU."""
-        if self.ours is None or self.claim.needs:
-            return None
-        return self.claim.rule.holds(self.ours)
+        """Say whether it agrees; None where nothing was measured."""
+        return None if self.ours is None else self.claim.rule.holds(self.ours)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A figure with all its claims measured."""
+    """A figure with all its claims measured; `marks` say what changed since."""
 
     figure: Figure
-    measured: tuple[Measured, ...] = field(default=())
+    measured: tuple[Measured, ...] = ()
+    marks: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
         """Say in a few words whether we agree with the paper."""
         judged = [each for each in self.measured if each.holds is not None]
-        held = [each for each in judged if each.holds]
+        held = sum(bool(each.holds) for each in judged)
         parts = []
-        if held:
-            all_held = len(held) == len(self.measured)
-            parts.append("agrees" if all_held else f"agrees in {len(held)} of {len(judged)}")
-        elif judged:
-            parts.append("differs")
-        parts += [each.claim.why for each in judged if not each.holds and each.claim.why]
-        parts += [f"needs {each.claim.needs}" for each in self.measured if each.claim.needs]
-        parts += [each.reason for each in self.measured if each.ours is None and each.reason]
-        return "; ".join(dict.fromkeys(parts))
+        if judged:
+            all_held = held == len(self.measured)
+            parts.append(
+                "agrees" if all_held else f"agrees in {held} of {len(judged)}" if held else "differs"
+            )
+        waits = dict.fromkeys(each.waits for each in self.measured if each.waits)
+        parts += [f"waits for {', '.join(waits)}"] if waits else []
+        parts += dict.fromkeys(f"no number: {each.lacks}" for each in self.measured if each.lacks)
+        return "; ".join(parts) + (MARK if judged and self.marks else "")
 
 
-def measure(figure: Figure, found: Mapping[str, Reports], failed: Mapping[str, str]) -> Row:
-    """Take every number of a figure from the reports by run; `failed` says why a run has none."""
-    return Row(figure, tuple(_measured(figure, claim, found, failed) for claim in figure.claims))
+def measure(paper: Paper, figure: Figure, found: Mapping[str, Reports]) -> tuple[Measured, ...]:
+    """Take every number of a figure from the reports by run."""
+    return tuple(_measured(paper, figure, claim, found) for claim in figure.claims)
 
 
-def _measured(
-    figure: Figure, claim: Claim, found: Mapping[str, Reports], failed: Mapping[str, str]
-) -> Measured:
+def _measured(paper: Paper, figure: Figure, claim: Claim, found: Mapping[str, Reports]) -> Measured:
     run = claim.run or figure.run
+    waits = claim.waits or paper.run(run).needs
     if run not in found:
-        return Measured(claim, None, f"not run: {failed.get(run, 'not asked for')}")
+        return Measured(claim, None, waits)
     try:
         return Measured(claim, float(claim.measure(found[run])))
-    except (Missing, LookupError, TypeError, ValueError, ArithmeticError) as error:
-        if any(report.not_run() for report in found[run].values()):
-            return Measured(claim, None, f"not run: {NEEDS_GPU}")
-        absent = str(error) if isinstance(error, Missing) else f"nothing to compute it from ({error!r})"
-        return Measured(claim, None, f"no number: {absent}")
+    except Missing as missing:
+        return Measured(claim, None, waits) if claim.waits else Measured(claim, None, lacks=str(missing))
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        return Measured(claim, None, lacks=f"nothing to compute it from ({error!r})")

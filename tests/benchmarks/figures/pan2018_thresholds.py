@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from statistics import fmean
 
-from tests.benchmarks.figures.model import Claim, Figure, Reports, Run, above, below, between, sets
+from tests.benchmarks.figures.model import CPU, TWO, Claim, Figure, Reports, Run, above, below, between, sets
+from tests.benchmarks.figures.pan2018_ranks import NCCL
 from tests.benchmarks.figures.reports import Missing, axes_of
 
 RANKS = 4
@@ -22,32 +23,81 @@ def _kron(*scales: int) -> str:
     return f"{{{', '.join(graphs)}}}"
 
 
+def _sizes(scale: int, count: int) -> str:
+    """Graphs that grow with the ranks: 2^scale vertices on each."""
+    sizes = (f"{{scale: {scale + power}, ranks: {2**power}}}" for power in range(count))
+    return f"[{', '.join(sizes)}]"
+
+
 def _friends(vertices: int) -> str:
     return f"{{friends: {{source: {{communities: {{vertices: {vertices}, degree: 40, seed: 1}}}}}}}}"
 
 
+PARTITIONS = ("gravel.kernels.partition.census", "gravel.kernels.partition.threshold")
+
+WDC = "{wdc: {source: {irregular_grid: {dimensions: [%d, %d], share: 0.0000001, degree: 512, seed: 1}}}}"
+"""A long lattice with two hubs: about 300 levels, most of them small, as WDC 2012 has (section VI-D)."""
+
 THRESHOLD_RUNS = (
+    Run(
+        "divisions",
+        "papers/delegates_thresholds",
+        sets(graphs=_kron(7, 8), thresholds="[8]", ranks=RANKS, sources=1),
+        sets(graphs=_kron(16), thresholds="[64]", ranks=PAPER_RANKS, sources=1),
+        300,
+        CPU,
+        "pan2018",
+        PARTITIONS,
+    ),
+    Run(
+        "suggestions",
+        "papers/delegates_ranks",
+        sets(sizes=_sizes(7, 2), sources=1),
+        sets(sizes=_sizes(13, 5), sources=1),
+        300,
+        CPU,
+        "pan2018",
+        PARTITIONS,
+    ),
     Run(
         "thresholds",
         "papers/delegates_thresholds",
-        sets(graphs=_kron(7, 8), thresholds="[8, 64]", ranks=RANKS, sources=1),
-        sets(
-            graphs=_kron(18, 20, 21),
-            thresholds="[16, 32, 64, 128]",
-            ranks=RANKS,
-            sources=8,
-            backend="cuda",
-        ),
-        80,
+        sets(graphs=_kron(7), thresholds="[8, 64]", ranks=RANKS, sources=1),
+        (*sets(graphs=_kron(24), thresholds="[16, 32, 64, 128]", ranks=2, sources=140, groups=1), *NCCL),
+        90,
+        TWO,
+        "pan2018",
     ),
     Run(
         "friends",
         "papers/delegates_thresholds",
         sets(graphs=_friends(300), thresholds="[8, 16]", ranks=RANKS, sources=1),
-        sets(
-            graphs=_friends(1000000), thresholds="[16, 32, 64, 128]", ranks=RANKS, sources=8, backend="cuda"
+        (
+            *sets(graphs=_friends(8000000), thresholds="[16, 32, 64, 128]", ranks=2, sources=140, groups=1),
+            *NCCL,
         ),
+        90,
+        TWO,
+        "pan2018",
+    ),
+    Run(
+        "friends_divisions",
+        "papers/delegates_thresholds",
+        sets(graphs=_friends(300), thresholds="[8]", ranks=RANKS, sources=1),
+        sets(graphs=_friends(200000), thresholds="[64]", ranks=PAPER_RANKS, sources=1),
+        300,
+        CPU,
+        "pan2018",
+        PARTITIONS,
+    ),
+    Run(
+        "wdc",
+        "papers/delegates_thresholds",
+        sets(graphs=WDC % (40, 30), thresholds="[256]", ranks=RANKS, sources=1),
+        (*sets(graphs=WDC % (8000, 2000), thresholds="[256]", ranks=2, sources=140, groups=1), *NCCL),
         60,
+        TWO,
+        "pan2018",
     ),
 )
 
@@ -61,13 +111,11 @@ def _partitions(reports: Reports, column: str) -> float:
 
 
 def _suggested(reports: Reports) -> list[dict[str, float]]:
-    rows = reports["summary"].rows("Suggested degree thresholds")
-    sizes = {row["graph"]: row["vertices"] for row in reports["summary"].rows("Graphs searched")}
-    return sorted(rows, key=lambda row: sizes[row["graph"]])
+    return sorted(reports["summary"].rows("Suggested degree thresholds"), key=lambda row: row["ranks"])
 
 
 def _suitable(reports: Reports) -> float:
-    """Return how far apart thresholds lie that leave 10 % nn arcs and 4 n / 16 delegates at most."""
+    """Return how far apart thresholds lie that leave 10 % nn arcs and n / 4 delegates at most; 0 for none."""
     curves = reports["summary"].data("Vertices and arcs over degree thresholds")
     division = list(curves.values())[-1]
     delegates = next(values for name, values in division.items() if name.startswith("delegates"))
@@ -77,9 +125,7 @@ def _suitable(reports: Reports) -> float:
         for threshold, delegate, nn in shares
         if threshold > 0 and nn <= 10 and delegate <= 400 / PAPER_RANKS
     ]
-    if not fit:
-        raise Missing("no threshold has so few delegates and nn arcs")
-    return float(max(fit) / min(fit))
+    return float(max(fit) / min(fit)) if fit else 0.0
 
 
 def _curve(reports: Reports, directions: str) -> dict[int, float]:
@@ -107,39 +153,55 @@ def _at(reports: Reports, threshold: int) -> float:
 
 
 def _growth(reports: Reports) -> float:
-    """Return by how much the suggested threshold grows from the smallest graph to the largest."""
+    """Return by how much the suggested threshold grows as graph and ranks do, from the least to the most."""
     found = _suggested(reports)
     return found[-1]["threshold"] / found[0]["threshold"]
 
 
-def _steps_down(reports: Reports) -> float:
-    """Return the largest ratio of delegates' shares from one graph to the next larger."""
-    shares = [row["delegates, %"] for row in _suggested(reports)]
-    return max(later / before for before, later in pairwise(shares))
+def _below_line(reports: Reports) -> float:
+    """Return the largest share of delegates over 4 / p, the line of the paper's figure."""
+    return max(row["delegates, %"] * row["ranks"] / 400 for row in _suggested(reports))
 
 
-def _wide(name: str, directions: str, why: str = "") -> Claim:
+def _levels(reports: Reports) -> float:
+    """Return the mean number of levels."""
+    rows = reports["summary"].rows("Searches over ranks")
+    return float(fmean(row["levels"] for row in rows))
+
+
+def _directions(reports: Reports) -> float:
+    """Return the rate of DOBFS over that of BFS."""
+    times = {
+        axes_of(row["run"])["directions"]: row["median ms"]
+        for row in reports["summary"].rows("Searches over ranks")
+    }
+    return float(times["BFS"] / times["DOBFS"])
+
+
+def _wide(directions: str, section: str) -> Claim:
     return Claim(
-        f"{name}, {directions}: highest over lowest threshold within 25 % of the best",
+        f"{directions}: span of thresholds within 25 % of the best",
         "a wide range",
+        section,
         above(1.9),
         TIMES,
         lambda reports: _near_best(reports, directions),
-        why=why,
     )
 
+
+FIT = "span of thresholds with nn arcs up to 10 %, delegates up to n / 4"
 
 THRESHOLDS = (
     Figure(
         14,
         "table I",
         "Bytes of the four subgraphs",
-        "thresholds",
-        "values",
+        "divisions",
         (
             Claim(
                 "of the edge list",
-                "about a third",
+                "about one third",
+                "section III-C",
                 between(0.25, 0.4),
                 "summary › Partitions › of edge list",
                 lambda reports: _partitions(reports, "of edge list"),
@@ -147,6 +209,7 @@ THRESHOLDS = (
             Claim(
                 "of CSR",
                 "a little more than half",
+                "section III-C",
                 between(0.5, 0.6),
                 "summary › Partitions › of csr",
                 lambda reports: _partitions(reports, "of csr"),
@@ -157,30 +220,21 @@ THRESHOLDS = (
         15,
         "figure 5",
         "Divisions over thresholds, RMAT",
-        "thresholds",
-        "shape",
-        (
-            Claim(
-                "highest over lowest threshold with nn arcs up to 10 %, delegates up to 4 n / 16",
-                "a range",
-                above(2),
-                DIVISION,
-                _suitable,
-            ),
-        ),
+        "divisions",
+        (Claim(FIT, "a range", "section VI-B", above(2), DIVISION, _suitable),),
     ),
     Figure(
         16,
         "figure 6",
         "Rates over thresholds, RMAT",
         "thresholds",
-        "shape",
         (
-            _wide("RMAT", "DOBFS"),
-            _wide("RMAT", "BFS"),
+            _wide("DOBFS", "section VI-B"),
+            _wide("BFS", "section VI-B"),
             Claim(
                 "time at 64 over the best, DOBFS",
                 "best from 45 to 90",
+                "section VI-B",
                 below(1.25),
                 TIMES,
                 lambda reports: _at(reports, 64),
@@ -190,27 +244,29 @@ THRESHOLDS = (
     Figure(
         17,
         "figure 7",
-        "Suggested thresholds by scale",
-        "thresholds",
-        "shape",
+        "Suggested thresholds as scale and ranks grow",
+        "suggestions",
         (
             Claim(
-                "threshold of the largest graph over the smallest's",
-                "grows with the scale",
+                "threshold at the largest scale over the smallest",
+                "increases",
+                "section VI-B",
                 above(1),
                 "summary › Suggested degree thresholds › threshold",
                 _growth,
             ),
             Claim(
-                "delegates, each scale over the one before, at most",
-                "falls",
+                "delegates over the line 4 n / p, at most",
+                "1.75 / 3.23",
+                "section VI-B",
                 below(1),
                 "summary › Suggested degree thresholds › delegates, %",
-                _steps_down,
+                _below_line,
             ),
             Claim(
                 "nn arcs, at most, %",
-                "6.3 at scale 33",
+                "6.3",
+                "section VI-B",
                 below(10),
                 "summary › Suggested degree thresholds › nn arcs, %",
                 lambda reports: max(row["nn arcs, %"] for row in _suggested(reports)),
@@ -220,25 +276,39 @@ THRESHOLDS = (
     Figure(
         22,
         "figure 12",
-        "Divisions over thresholds, Friendster",
-        "friends",
-        "shape",
-        (
-            Claim(
-                "highest over lowest threshold with nn arcs up to 10 %, delegates up to 4 n / 16",
-                "a wide range",
-                above(2),
-                DIVISION,
-                _suitable,
-            ),
-        ),
+        "Divisions over thresholds, Friendster (here communities)",
+        "friends_divisions",
+        (Claim(FIT, "a wide range", "section VI-D", above(2), DIVISION, _suitable),),
     ),
     Figure(
         23,
         "figure 13",
-        "Rates over thresholds, Friendster",
+        "Rates over thresholds, Friendster (here communities)",
         "friends",
-        "shape",
-        (_wide("communities", "DOBFS"), _wide("communities", "BFS")),
+        (_wide("DOBFS", "section VI-D"), _wide("BFS", "section VI-D")),
+    ),
+    Figure(
+        30,
+        "text",
+        "WDC 2012 (here hubs in a long lattice)",
+        "wdc",
+        (
+            Claim(
+                "levels, mean",
+                "about 330",
+                "section VI-D",
+                between(110, 990),
+                "summary › Searches over ranks › levels",
+                _levels,
+            ),
+            Claim(
+                "rate of DOBFS over BFS",
+                "79.7 / 84.2",
+                "section VI-D",
+                between(0.85, 1.0),
+                "summary › Searches over ranks › median ms",
+                _directions,
+            ),
+        ),
     ),
 )

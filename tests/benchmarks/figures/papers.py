@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.benchmarks.figures import flexbfs, merrill2012, moschou2024, pan2018
+from tests.benchmarks.figures import flexbfs, merrill2012, moschou, pan2018
 
-PAPERS = (merrill2012.PAPER, flexbfs.PAPER, pan2018.PAPER, moschou2024.PAPER)
+PAPERS = (merrill2012.PAPER, flexbfs.PAPER, pan2018.PAPER, moschou.PAPER)

@@ -1,15 +1,16 @@
-"""Reads numbers from the `report.json` of a run, as a reader of the page finds them."""
+"""Reads numbers from reports of runs, as a reader of the page finds them, and keeps what was read."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-NEEDS_GPU = "needs a GPU"
+KEPT = ("title", "about", "columns", "rows", "data")
+"""What is kept of a section: not its chart."""
 
 
 class Missing(Exception):
@@ -18,9 +19,11 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Report:
-    """One report of a run: its sections by title."""
+    """One report of a run: its sections by title, the machine, and the titles of those that were read."""
 
     sections: Mapping[str, dict[str, Any]]
+    machine: str = ""
+    read: set[str] = field(default_factory=set)
 
     def rows(self, title: str) -> list[dict[str, Any]]:
         """Return the rows of a table, each by column."""
@@ -31,6 +34,10 @@ class Report:
         """Return what a picture draws."""
         drawn: dict[str, Any] = self._section(title)["data"]
         return drawn
+
+    def about(self, title: str) -> str:
+        """Return the text of a section."""
+        return str(self._section(title)["about"])
 
     def times(self, **chosen: str) -> dict[str, float]:
         """Return the median milliseconds of searches by graph, of the runs whose axes have these values."""
@@ -44,11 +51,6 @@ class Report:
             found[axes["graph"]] = row[name]
         return found
 
-    def not_run(self) -> bool:
-        """Say whether runs were left out since they need a GPU."""
-        table = self.sections.get("Not run on this machine")
-        return table is not None and any(NEEDS_GPU in str(row) for row in table["rows"])
-
     def _searches(self, chosen: Mapping[str, str]) -> list[tuple[dict[str, str], dict[str, Any]]]:
         rows = [(axes_of(row["run"]), row) for row in self.rows("Traversal times and rates")]
         found = [(axes, row) for axes, row in rows if axes.items() >= chosen.items()]
@@ -60,6 +62,7 @@ class Report:
     def _section(self, title: str) -> dict[str, Any]:
         if title not in self.sections:
             raise Missing(f"no section {title!r}")
+        self.read.add(title)
         return self.sections[title]
 
 
@@ -71,8 +74,28 @@ def axes_of(label: str) -> dict[str, str]:
 
 def read_reports(path: Path) -> dict[str, Report]:
     """Return the reports of a run by entry, such as `summary` or `weak.summary`."""
-    bodies = json.loads(path.read_text(encoding="utf-8"))["reports"]
+    whole = json.loads(path.read_text(encoding="utf-8"))
     return {
-        body["key"].partition("[")[0]: Report({section["title"]: section for section in body["sections"]})
-        for body in bodies
+        body["key"].partition("[")[0]: Report(
+            {section["title"]: section for section in body["sections"]}, whole["run"]["machine"]["hardware"]
+        )
+        for body in whole["reports"]
     }
+
+
+def day_of(path: Path) -> str:
+    """Return the day on which the run of a report began."""
+    started: str = json.loads(path.read_text(encoding="utf-8"))["run"]["started"]
+    return started[:10]
+
+
+def kernels_of(reports: Mapping[str, Report]) -> set[str]:
+    """Return the modules of the functions that searches ran."""
+    tables = [report.sections.get("What ran") for report in reports.values()]
+    return {row[1].partition(":")[0] for table in tables if table is not None for row in table["rows"]}
+
+
+def kept(report: Report) -> list[dict[str, Any]]:
+    """Return the sections that were read, without what no number comes from."""
+    sections = (report.sections[title] for title in sorted(report.read))
+    return [{name: section[name] for name in KEPT if name in section} for section in sections]

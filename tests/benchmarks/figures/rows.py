@@ -1,16 +1,19 @@
-"""Rows of docs/figures.md, and the numbers that they are made from as JSON."""
+"""Rows of docs/figures.md: what is compared, both numbers, the verdict, and how it was run."""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from tests.benchmarks.figures.model import Figure, Paper, Row, Run
+from tests.benchmarks.figures.evidence import Evidence, rows, runs_of
+from tests.benchmarks.figures.model import Measured, Paper, Row, Run
 
-NOT_RUN = "not run"
+HEAD = """\
+|#|figure|what is compared|theirs|agrees if|ours|verdict|run|
+|--:|---|---|---|---|---|---|---|
+"""
 
 
 def command_of(run: Run, size: str) -> str:
@@ -18,29 +21,38 @@ def command_of(run: Run, size: str) -> str:
     return shlex.join(["gravel", *run.words(size)])
 
 
-def told(value: float) -> str:
-    """Return a number with three digits, with four if it begins with 1."""
+def told(one: Measured) -> str:
+    """Return our number with three digits, four if it begins with 1, more where it is close to its bound."""
+    if one.ours is None:
+        return "–"
+    value, bound = one.ours, re.search(r"(?:above|below) (-?[\d.]+)", one.claim.rule.says)
     digits = 4 if f"{abs(value):e}".startswith("1") else 3
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    if bound and text == f"{float(bound[1]):.{digits}g}" and value != float(bound[1]):
+        text = f"{value:.{digits + 2}g}"
+    return text
 
 
-def row_of(row: Row) -> str:
-    """Return the row of a figure: what is compared, theirs, when ours agrees, ours, and whether it does."""
-    numbers = [NOT_RUN if each.ours is None else told(each.ours) for each in row.measured]
-    ours = NOT_RUN if set(numbers) == {NOT_RUN} else "<br>".join(numbers)
-    return table_row(*cells_of(row.figure), ours, row.verdict)
-
-
-def cells_of(figure: Figure) -> tuple[object, ...]:
-    """Return number, name, what is compared, theirs, and when ours agrees."""
-    claims = figure.claims
-    texts = (
+def row_of(paper: Paper, row: Row, evidence: Mapping[str, Evidence]) -> str:
+    """Return the row of a figure: a line for each claim, one where all say the same."""
+    figure, claims = row.figure, row.figure.claims
+    sections = dict.fromkeys(claim.section.removeprefix("section ") for claim in claims)
+    runs = []
+    for run in map(paper.run, runs_of(figure)):
+        preset = f" ({run.preset})" if run.preset else ""
+        ran = evidence.get(run.name)
+        when = f": {ran.machine.rpartition(', ')[2]}, {ran.date}" if ran else ""
+        runs.append(f"{run.workflow.rpartition('/')[2]}{preset}, `--runs {run.name}`{when}")
+    columns = (
         [claim.what for claim in claims],
         [claim.theirs for claim in claims],
         [claim.rule.says for claim in claims],
+        [told(each) for each in row.measured],
     )
-    name = f"{figure.name} ({figure.compared}): {figure.shows}"
-    return figure.number, name, *("<br>".join(each) for each in texts)
+    cells = ["<br>".join(each if len({*each}) > 1 else each[:1]) for each in columns]
+    name = f"{figure.name} ({', '.join(sections)}): {figure.shows}"
+    whole = (figure.number, name, *cells, row.verdict, "<br>".join(runs))
+    return f"|{'|'.join(map(str, whole))}|"
 
 
 def sources_of(paper: Paper, run: Run) -> list[str]:
@@ -54,51 +66,25 @@ def sources_of(paper: Paper, run: Run) -> list[str]:
     return list(dict.fromkeys(places))
 
 
-def table_row(*cells: object) -> str:
-    """Join the cells of a row."""
-    return f"| {' | '.join(str(cell) for cell in cells)} |"
+def part_of(paper: Paper, evidence: Mapping[str, Evidence]) -> str:
+    """Return a paper's part of the page: its rows, then the causes of what differs."""
+    measured = rows(paper, evidence)
+    lines = "\n".join(row_of(paper, row, evidence) for row in measured)
+    causes = "\n".join(f"- **{number}**: {cause}" for number, cause in paper.causes.items())
+    return f"{HEAD}{lines}\n" + (f"\n{causes}\n" if causes else "")
 
 
-def save(rows: list[Row], size: str, path: Path) -> None:
-    """Write what was found, beside what stands there of other figures."""
-    found = saved(path)
-    for row in rows:
-        found[str(row.figure.number)] = {
-            "figure": row.figure.name,
-            "size": size,
-            "run": row.figure.run,
-            "compared": row.figure.compared,
-            "verdict": row.verdict,
-            "row": row_of(row),
-            "claims": [
-                {
-                    "what": each.claim.what,
-                    "theirs": each.claim.theirs,
-                    "ours": each.ours,
-                    "rule": each.claim.rule.says,
-                    "agrees": each.holds,
-                    "reason": each.reason or (each.claim.why if each.holds is False else ""),
-                    "needs": each.claim.needs,
-                    "run": each.claim.run or row.figure.run,
-                    "where": each.claim.where,
-                }
-                for each in row.measured
-            ],
-        }
-    path.write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+def with_parts(text: str, papers: tuple[Paper, ...], evidence: Mapping[str, Evidence]) -> str:
+    """Return a page with the part of each paper below its heading, between the marks."""
+    for paper in papers:
+        begin, end = f"<!-- rows of {paper.key} -->\n", "<!-- end of rows -->"
+        before, found, rest = text.partition(begin)
+        if not found:
+            raise ValueError(f"the page has no place for {paper.key}: {begin.strip()}")
+        text = f"{before}{begin}\n{part_of(paper, evidence)}\n{end}{rest.partition(end)[2]}"
+    return text
 
 
-def saved(path: Path) -> dict[str, Any]:
-    """Read what was found before, by number."""
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
-def into_page(found: dict[str, Any], page: Path) -> None:
-    """Put the rows in the place of those with the same numbers."""
-    text = page.read_text(encoding="utf-8")
-
-    def replaced(match: re.Match[str]) -> str:
-        row = found.get(match[1])
-        return match[0] if row is None else str(row["row"])
-
-    page.write_text(re.sub(r"^\| (\d+) \| .* \|$", replaced, text, flags=re.MULTILINE), encoding="utf-8")
+def into_page(page: Path, papers: tuple[Paper, ...], evidence: Mapping[str, Evidence]) -> None:
+    """Write the parts of all papers into a page."""
+    page.write_text(with_parts(page.read_text(encoding="utf-8"), papers, evidence), encoding="utf-8")

@@ -42,7 +42,7 @@ EARLIER = [
     (24, OWN_ORDER, 0.483, 0.447),
     (22, FORWARD, 1.115, 0.934),
 ]
-"""The same of kernels that are gone, on one GPU and on two. Those of today have not run on two."""
+"""The same of kernels that are gone, on one GPU and on two."""
 
 
 def milliseconds(scale: int, ranks: int, how: Searching) -> float:

@@ -90,7 +90,7 @@ def test_the_quickstart_runs_to_its_page(tree: Path) -> None:
     ("stage", "parameter", "refused"),
     [
         ("traverse", "paper: pan2018", f"paper 'pan2018' {WITHOUT.format('paper')}"),
-        ("compress", "paper: moschou2024", f"paper 'moschou2024' {WITHOUT.format('paper')}"),
+        ("compress", "paper: moschou", f"paper 'moschou' {WITHOUT.format('paper')}"),
         ("partition", "paper: pan2018, ranks: 2", f"paper 'pan2018' {WITHOUT.format('paper')}"),
         ("report", "predict: true", f"predict {WITHOUT.format('predict')}"),
         ("report", "published: published.yaml", f"published {WITHOUT.format('published')}"),

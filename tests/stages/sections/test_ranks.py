@@ -11,6 +11,7 @@ from gravel.kernels.partition import Division, suggest_threshold
 from gravel.stages.artifact import Artifact
 from gravel.stages.artifacts import Measurement, Partition
 from gravel.stages.sections.rates import median_search
+from gravel.stages.sections.studies import Member, standings
 from gravel.stages.sections.thresholds import allowed, splits_of
 from tests.stages.sections.ranked_case import Sections, column, graph_of, ran, sections_of, two_graphs
 
@@ -114,6 +115,20 @@ def test_options_are_named() -> None:
     assert column(table, "options") == ["", "direction_optimized=false, reduction=blocking"]
     backward = column(table, "levels with a backward visit")
     assert backward[1] == 0
+
+
+def test_an_option_without_effect_is_noted_and_crowns_nobody() -> None:
+    graph = graph_of(8)
+    _, usual = ran(graph, 2, 8)
+    _, same = ran(graph, 2, 8, predecessors="smallest", nn_directed=False)
+    assert "not used between CPUs: predecessors, nn_directed" in same.notes
+    assert same.ran == usual.ran
+    assert "message_bytes" in usual.ran["options"]
+    crowned = standings([Member("DO", usual), Member("DO_nn", same)])
+    assert [each.text for each in crowned] == ["same code as DO_nn", "same code as DO"]
+    _, forward = ran(graph, 2, 8, direction_optimized=False, dd_backward=5.0)
+    assert "not used by a search that is forward alone: dd_backward" in forward.notes
+    assert "dd_backward" not in forward.ran["options"]
 
 
 def test_transports_are_compared_level_by_level() -> None:

@@ -59,6 +59,16 @@ def test_other_constants_or_another_order_are_other_code() -> None:
     assert words(first, Member("b", order)) == ["", "best"]
 
 
+def test_searches_of_partitions_by_other_thresholds_are_no_repetitions_of_one() -> None:
+    first, second = (
+        replace(each.one, graph={**each.one.graph, "partition": {"ranks": 2, "threshold": threshold}})
+        for each, threshold in ((entrant("a", 2.0, code="f"), 8), (entrant("b", 1.0, code="f"), 64))
+    )
+    assert words(Member("8", first), Member("64", second)) == ["", "best"]
+    again = replace(first, graph=second.graph)
+    assert words(Member("a", again), Member("64", second)) == ["same code as 64", "same code as a"]
+
+
 def repeated(strategy: str, *milliseconds: float) -> dict[str, Measurement]:
     label = f"bfs[strategy={strategy}"
     return {

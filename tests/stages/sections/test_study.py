@@ -84,6 +84,13 @@ def test_an_axis_of_numbers_is_a_line_and_repetitions_count_once():
     figure = made(along())["Median ms along scale"]
     assert set(figure["data"]) == {"serial", "two_phase"}
     assert [x for x, _ in figure["data"]["serial"]] == [10.0, 12.0, 14.0]
+    assert figure["chart"]["panels"][0]["x"].get("scale", "linear") == "linear"
+
+
+def test_an_axis_of_numbers_far_apart_is_logarithmic():
+    factors = ("0.005", "0.05", "0.5", "5", "50")
+    inputs = {f"bfs[dd={each}]": searched("partition", 1.0 + place) for place, each in enumerate(factors)}
+    assert made(inputs)["Median ms along dd"]["chart"]["panels"][0]["x"]["scale"] == "log10"
 
 
 def test_strong_and_weak_scaling():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gravel.stages.artifacts import Probe
@@ -32,6 +34,23 @@ def probe(*milliseconds: float) -> Probe:
         ],
         levels={"arcs": [1000], "milliseconds": [[time] for time in milliseconds]},
     )
+
+
+@pytest.mark.parametrize(
+    ("backend", "told"), [("cpu", "one pass is faster than two"), ("cuda", "one launch is faster than two")]
+)
+def test_a_page_of_a_cpu_names_no_kernels(backend: str, told: str) -> None:
+    one = probe(1.0, 2.0, 2.0)
+    parts = [
+        {"part": "gather", "method": "scan_warp_cta", "schedule": "oversubscribed"},
+        {"part": "lookup", "method": "label", "schedule": None},
+        {"part": "coupled", "method": "label", "schedule": "oversubscribed"},
+    ]
+    searches = [one.searches[0] | {"passed": [None, 9, 9]}]
+    both = replace(one, measure="gather_and_lookup", backend=backend, parts=parts, searches=searches)
+    found = {section["title"]: section["about"] for section in probe_sections([("p", both)])}
+    assert found["Fused or apart by the size of a level"].endswith(f"Below 1, {told}.")
+    assert backend == "cuda" or not any("kernel" in about for about in found.values())
 
 
 def test_repeated_probes_show_every_time_of_each_part() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gravel.stages.artifacts import Measurement, Verification
 from gravel.stages.errors import StageError
-from gravel.stages.papers.published.model import Published, read_published
+from gravel.stages.papers.published.model import CONVENTIONS, Published, read_published
 from gravel.stages.papers.published.printed import published_sections
 from tests.stages.measured import searched
 
@@ -23,7 +23,14 @@ def table(**more: Any) -> dict[str, Any]:
     ]
     speedup = {"row": "packed", "column": "Speedup", "value": 3.0, "convention": "speedup", "over": "plain"}
     rows = [*both, speedup]
-    whole = {"paper": "p", "table": "table 1", "machine": "m", "convention": "milliseconds", "rows": rows}
+    whole = {
+        "paper": "p",
+        "table": "table 1",
+        "section": "4.3",
+        "machine": "m",
+        "convention": "milliseconds",
+        "rows": rows,
+    }
     return whole | {"match": {"paper": "p"}, "ours": {"asked": "auto"}} | more
 
 
@@ -60,10 +67,16 @@ def lines(
 def test_each_printed_value_stands_beside_both_ways() -> None:
     checks = {f"check[{label.partition('[')[2]}": checked() for label in MEMBERS}
     plain, packed = lines(MEMBERS | checks)
-    assert [plain[f"Time, {which}"] for which in ("paper", "its way here", "gravel's")] == [12.0, 10.0, 2.0]
-    assert [packed[f"Speedup, {which}"] for which in ("paper", "its way here", "gravel's")] == [3.0, 2.0, 0.5]
+    assert [plain[f"Time (ms), {which}"] for which in ("paper", "its way here", "gravel's")] == [
+        12.0,
+        10.0,
+        2.0,
+    ]
+    assert [
+        packed[f"Speedup (times as fast), {which}"] for which in ("paper", "its way here", "gravel's")
+    ] == [3.0, 2.0, 0.5]
     assert (plain["graph"], plain["placement"], plain["verified"]) == ("g", "host", "passed")
-    assert plain["Speedup, paper"] is None
+    assert plain["Speedup (times as fast), paper"] is None
 
 
 def test_what_needs_a_gpu_is_said_and_nothing_stands_in_for_it() -> None:
@@ -71,12 +84,16 @@ def test_what_needs_a_gpu_is_said_and_nothing_stands_in_for_it() -> None:
     reason = "needs a GPU: strategy adaptive has no CPU code"
     lost = {label: reason for label in MEMBERS if label not in own}
     plain, packed = lines(own, lost)
-    assert plain["Time, its way here"] == packed["Speedup, its way here"] == "not run: needs a GPU"
-    assert plain["Time, gravel's"] == 2.0
+    assert (
+        plain["Time (ms), its way here"]
+        == packed["Speedup (times as fast), its way here"]
+        == "not run: needs a GPU"
+    )
+    assert plain["Time (ms), gravel's"] == 2.0
     # What was left out for another reason, or is not there at all, is no such thing.
-    assert lines(own)[0]["Time, its way here"] is None
+    assert lines(own)[0]["Time (ms), its way here"] is None
     some = dict.fromkeys(lost, "it was left out")
-    assert lines(own, some)[0]["Time, its way here"] is None
+    assert lines(own, some)[0]["Time (ms), its way here"] is None
 
 
 def test_a_failed_check_and_parts_of_components_are_told() -> None:
@@ -89,21 +106,51 @@ def test_a_failed_check_and_parts_of_components_are_told() -> None:
     assert lines(MEMBERS)[0]["verified"] is None
 
 
+ORDERS = [
+    {"row": "r", "column": name, "value": value, "match": {"order": name}, "ours": {"order": name}}
+    for name, value in (("original", 12.0), ("rcm", 8.6), ("degree", None))
+]
+
+
 def test_the_best_column_is_told_against_the_baseline() -> None:
-    rows = [
-        {"row": "r", "column": name, "value": value, "match": {"order": name}, "ours": {"order": name}}
-        for name, value in (("original", 12.0), ("rcm", 8.6), ("degree", None))
-    ]
     members = {
         f"found[graph=g,order={order},search={own}]": run(time * (1 + own), "csr", own=bool(own), order=order)
         for order, time in (("original", 10.0), ("rcm", 11.5), ("degree", 12.0))
         for own in (0, 1)
     }
-    (line,) = lines(members, rows=rows, baseline="original")
+    (line,) = lines(members, rows=ORDERS, baseline="original")
     assert line["best, paper"] == "rcm (-28 %)"
     assert line["best, its way here"] == "original (+15 %)"
-    assert line["degree, paper"] is None
-    assert line["degree, gravel's"] == 24.0
+    assert line["degree (ms), paper"] is None
+    assert line["degree (ms), gravel's"] == 24.0
+
+
+@pytest.mark.parametrize(
+    ("times", "told"), [((1.0,), "not ranked (-20 %)"), ((1.0, 1.6), "tied (+4 %)")], ids=["once", "tied"]
+)
+def test_no_best_is_named_where_runs_are_not_ranked_or_tied(times: tuple[float, ...], told: str) -> None:
+    members = {}
+    for place, order in enumerate(("original", "rcm")):
+        one = run(10.0, "csr", order=order)
+        each = zip(one.searches, times if place else (1.25,) * len(times), strict=False)
+        searches = [search | {"milliseconds": 10.0 * share} for search, share in each]
+        members[f"found[graph=g,order={order}]"] = replace(one, searches=searches)
+    (line,) = lines(members, rows=ORDERS, baseline="original")
+    assert line["best, its way here"] == told
+
+
+def test_units_stand_in_the_columns_or_where_these_have_several_in_the_rows() -> None:
+    (plain, _), about = lines(MEMBERS), published_sections(published(), list(MEMBERS.items()))[0]["about"]
+    assert {"Time (ms), paper", "Speedup (times as fast), gravel's"} <= plain.keys()
+    assert "ms" not in about
+    mixed = [
+        {"row": "runtime", "column": "c", "value": 1.0, "match": WAY},
+        {"row": "size", "column": "c", "value": 1.0, "match": WAY, "convention": "row_bytes"},
+    ]
+    assert [line["row"] for line in lines(MEMBERS, rows=mixed)] == [
+        "runtime (ms)",
+        "size (10^9 bytes of rows)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +159,7 @@ def test_the_best_column_is_told_against_the_baseline() -> None:
 def test_values_count_as_their_convention_says(convention: str, expected: float) -> None:
     rows = [{"row": "r", "column": "c", "value": 1.0, "match": WAY | {"layout": "csr"}}]
     (line,) = lines(MEMBERS, rows=rows, convention=convention)
-    assert line["c, its way here"] == pytest.approx(expected)
+    assert line[f"c ({CONVENTIONS[convention]}), its way here"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +174,8 @@ def test_values_count_as_their_convention_says(convention: str, expected: float)
 )
 def test_faults_of_printed_tables_are_named(tmp_path: Any, rows: str, message: str) -> None:
     file = tmp_path / "published.yaml"
-    head = "papers: {p: P}\ntables:\n  - {paper: p, table: t, machine: m, convention: milliseconds, rows: "
-    file.write_text(head + rows + "}\n")
+    head = "papers: {p: P}\ntables:\n  - {paper: p, table: t, section: s, machine: m, "
+    file.write_text(f"{head}convention: milliseconds, rows: {rows}}}\n")
     with pytest.raises(StageError, match=message) as raised:
         read_published(file)
     assert raised.value.line == 3
@@ -139,4 +186,4 @@ def test_a_table_without_columns_leaves_orders_that_were_not_timed_out() -> None
     made = published(rows=rows, convention="order_milliseconds", match={}, ours={})
     members = {**MEMBERS, "times[graph=g]": replace(run(1.0, "csr", own=True), order_milliseconds=3.0)}
     (section,) = published_sections(made, list(members.items()))
-    assert [row[:4] for row in section["rows"]] == [["r", 2.0, 3.0, 1.5]]
+    assert [row[:3] for row in section["rows"]] == [["r", 2.0, 3.0]]
