@@ -66,6 +66,11 @@ def table(place: str = "device", /, *phases: str, **arrays: tuple[Any, ...]) -> 
     return tuple(replace(each, place=place, phases=phases) for each in rows)
 
 
+def edges(count: int, vertex: str, place: str = "device") -> Table:
+    """Both ends of edges."""
+    return table(place, source=(vertex, count), target=(vertex, count))
+
+
 def sorting(keys: int, *phases: str) -> Table:
     """What CuPy's sort takes beside 64-bit keys: a copy of each, and counters of CUB's radix sort.
 

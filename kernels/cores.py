@@ -11,6 +11,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
+from gravel.kernels.subgraph_buffers import cores
 
 
 def core_numbers(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> NDArray[numpy.int64]:
@@ -22,7 +23,7 @@ def core_numbers(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]
     core = numpy.diff(row_offsets)
     if n:
         by_degree = numpy.argsort(core, kind="stable")
-        place = numpy.empty(n, numpy.int64)
+        place = cores(n)[0].make(numpy)
         place[by_degree] = numpy.arange(n)
         starts = numpy.zeros(int(core.max()) + 2, numpy.int64)
         numpy.cumsum(numpy.bincount(core), out=starts[1:])

@@ -39,6 +39,6 @@ def on_device(vertices: int, chosen: int, arcs: int, vertex: str, *, weighted: b
 
 
 def cores(vertices: int) -> Table:
-    """What `gravel.kernels.cores.core_numbers` takes; NumPy numbers the places."""
+    """What `gravel.kernels.cores.core_numbers` takes; NumPy counts and sorts degrees, and numbers places."""
     each = ("i8", vertices)
-    return table("host", core=each, by_degree=each, place=each, NumPy=each)
+    return table("host", place=each, NumPy=("i8", (3, vertices)))

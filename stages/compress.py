@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from gravel.kernels.buffers import table, total, vertex_type
+from gravel.kernels.buffers import exact, table, total, vertex_type
 from gravel.kernels.layouts.registry import layout_of
 from gravel.stages.advice import AdviceParameters, LayoutName, choice_text, is_measured, recorded
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
@@ -15,7 +15,7 @@ from gravel.stages.presets import filled
 from gravel.stages.rows.decoding import packed_weights
 from gravel.stages.rows.encoding import DeviceWriter, Pieces, Size, Writer, layouts_of
 from gravel.stages.rows.ranges import ARCS_AT_ONCE, refusal
-from gravel.stages.sizes import publishing_bytes
+from gravel.stages.sizes import published
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.trials import trial_bytes, try_choices
 
@@ -97,6 +97,11 @@ def compress(
 def packed_as(context: PlainContext, codec: str, graph: Graph) -> CompressedGraph:
     """Compress a graph by a codec, for who tries what searches of it take."""
     return compress(context, CompressParameters(codec=codec), input=graph)
+
+
+def packing_need(graph: Extent, machine: Machine) -> Need:
+    """State at most what compressing a graph takes, whatever the codec."""
+    return _estimate(CompressParameters(codec="auto"), {"input": (graph,)}, machine)
 
 
 def _forms(context: Context, codec: str, stored: Graph | Partition) -> tuple[str, ...]:
@@ -265,14 +270,14 @@ def _estimate(
     note = ""
     if on_gpu and codec != "csr" and not device:
         note = f"on the CPU: {refusal('compress', size.range_bytes('device'), machine.device_memory)}"
-    most = _most_bytes_per_arc(codec, n) * m
+    made = table("host", byte_offsets=("i8", n + 1), stream=("u1", (m, _most_bytes_per_arc(codec, n))))
     compiled = COMPILED + SAMPLE_BYTES
     if codec != "auto":
         compiled = layout_of("csr" if device else codec).memory.compiled
-    host = compiled + size.range_bytes("host") + publishing_bytes(8 * n, most)
-    if is_measured(parameters):
-        trial_host, trial_device = trial_bytes(n, m, width)
-        host, device = host + trial_host, max(device, trial_device * on_gpu)
+    host = compiled + size.range_bytes("host") + exact(published(*made))
+    if parameters.advice is not None and parameters.advice.measure:
+        tried, on_device = trial_bytes(graph, parameters.advice, machine, packing_need)
+        host, device = max(host, compiled + tried), max(device, on_device)
     if graph.weighted:
         host += total(table("host", weights=("i4", min(m, ARCS_AT_ONCE))), "host")
     offsets = 2 * (graph.bytes - width * m) if graph.kind == "Partition" else 8 * n
@@ -280,7 +285,7 @@ def _estimate(
         kind="CompressedGraph",
         vertices=n,
         arcs=m,
-        bytes=offsets + 8 + most + 4 * m * graph.weighted,
+        bytes=offsets + 8 + made[1].nbytes + 4 * m * graph.weighted,
         directed=graph.directed,
         normal_arcs=graph.normal_arcs,
         ranks=graph.ranks,

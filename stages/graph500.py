@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.kernels.bfs import buffers as searches
 from gravel.kernels.buffers import Table, table, total, vertex_type
+from gravel.kernels.buffers import edges as both_ends
 from gravel.kernels.csr import buffers
 from gravel.kernels.verify.edge_list import checking
 from gravel.stages.graph500_parameters import Graph500Parameters
@@ -237,7 +238,7 @@ def _taken(parameters: Graph500Parameters, place: str) -> Table:
     size = searches.Size(n, 2 * edges, tree, distance=place == "device")
     state = searches.on_device if place == "device" else searches.on_host
     rows = table(place, row_offsets=("i8", n), columns=(vertex, 2 * edges))
-    given = *buffers.edges(edges, vertex, place), *rows
+    given = *both_ends(edges, vertex, place), *rows
     return *given, *state(parameters.strategy, size), *checking(n, edges, place)
 
 

@@ -7,9 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from gravel.kernels.buffers import Buffer, Table, during, exact, table, total, vertex_type
+from gravel.kernels.ids import buffers
 from gravel.stages.errors import StageError
 from gravel.stages.ingest_parameters import LEAST_MEMORY
 from gravel.stages.many_files import EXPANSION, text_size
+from gravel.stages.parsing.buffers import SHORTEST_LINE, edges, pieces
 from gravel.stages.sizes import PUBLISHING_BYTES, published
 from gravel.stages.stage import Extent, Machine, Need
 
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
     from gravel.stages.parsing.head import Head
     from gravel.stages.readers import Reader
 
-BASE = 112 << 20
-"""Bytes beside the budget: kernels, their compiler, pyarrow, and what is written; measured 50-100 MiB."""
-
-COMPILED, COMPILED_PARQUET, COMPILED_GENERATORS = 74 << 20, 112 << 20, 56 << 20
+COMPILED, COMPILED_TABLES, COMPILED_GENERATORS = 74 << 20, 112 << 20, 56 << 20
 """Measured: what Numba takes to compile what reads and numbers edges, and to be there at all; with pyarrow
 besides; and the same of a generator."""
 
@@ -37,9 +36,6 @@ DENSE = 8
 
 NARROW = 1 << 32
 """Ids below it are set aside in 32 bits."""
-
-LINE = 4
-"""Bytes of the shortest line: two ids of one letter."""
 
 ON_CPU = "ids are texts, which the CPU reads"
 """What `plan` says where a GPU might."""
@@ -78,30 +74,25 @@ def reading(file: FileSize, memory: int, threads: int) -> Table:
 
     Of each thread's block there are ids as they are parsed; what is made of them waits for its turn.
     """
-    vertex = vertex_type(file.vertices)
     block = min(block_bytes(memory, threads), max(1, file.text_bytes))
     at_once = file.edges * block // max(1, file.text_bytes)
-    weights = at_once if file.weighted else 0
 
-    def waiting(phase: str, kind: str, waiting_weights: int) -> Table:
-        ends = kind, (threads + 1, 2, at_once)
-        return table("host", phase, ends_waiting=ends, weights_waiting=("f8", (threads + 1, waiting_weights)))
+    def chunks(count: int, kind: str, *, weighted: bool = file.weighted) -> Table:
+        return edges(count * at_once, kind, weights=count * at_once * weighted)
 
-    ends, each_weight = ("i8", (threads, 2, at_once)), ("f8", (threads, weights))
-    blocks = table("host", "parsed", blocks=("u1", (threads + 3, block)), ends=ends, weights=each_weight)
+    blocks = pieces(threads, block), *chunks(threads, "i8")
+    vertex = vertex_type(file.vertices)
     if file.states_vertices:
-        return *blocks, *waiting("parsed", vertex, weights)
+        return *blocks, *chunks(threads + 1, vertex)
     kind = "u8" if _reach(file) >= NARROW else "u4"
-    spool = exact(table(ends=(kind, (2, file.edges)), weights=("f8", file.edges if file.weighted else 0)))
-    kept = table("host", spool=("u1", min(memory // 4, spool)), **ids(file, memory // 4))
-    numbered = *waiting("numbered", vertex, 0), *during(published(*_written(file), *_ids(file)), "numbered")
-    return *kept, *blocks, *waiting("parsed", kind, weights), *numbered
+    spool = exact(edges(file.edges, kind, weights=file.edges * file.weighted))
+    kept = *table("host", spool=("u1", min(memory // 4, spool))), *_id_set(file, memory // 4)
+    numbered = *chunks(threads + 1, vertex, weighted=False), *published(*_written(file), *_ids(file))
+    return *kept, *during((*blocks, *chunks(threads + 1, kind)), "parsed"), *during(numbered, "numbered")
 
 
 def _written(file: FileSize) -> Table:
-    vertex = vertex_type(file.vertices)
-    weights = "f8", file.edges if file.weighted else 0
-    return table("host", source=(vertex, file.edges), target=(vertex, file.edges), weight=weights)
+    return edges(file.edges, vertex_type(file.vertices), weights=file.edges * file.weighted)
 
 
 def _ids(file: FileSize) -> Table:
@@ -110,20 +101,21 @@ def _ids(file: FileSize) -> Table:
 
 def reading_bytes(file: FileSize, memory: int, threads: int) -> int:
     """State what reading a file takes on the host, within `memory` beside what is compiled and written."""
-    compiled = COMPILED_PARQUET if file.reader in ("arrow", "parquet") else COMPILED
+    compiled = COMPILED_TABLES if file.reader in ("arrow", "parquet") else COMPILED
     written = exact(published(*_written(file))) if file.states_vertices else 0
     return compiled + min(memory, total(reading(file, memory, threads), "host")) + written
 
 
-def ids(file: FileSize, memory: int) -> dict[str, tuple[str, int]]:
-    """Bound the set of ids (`gravel.stages.vertex_ids.ids`): a bitmap with its counts, and ids outside it."""
-    bitmap = memory // 2 + memory // 16
+def _id_set(file: FileSize, memory: int) -> Table:
+    """Return the table of the set of ids (`gravel.stages.vertex_ids.ids`): a bitmap, and ids outside it."""
+    words = buffers.words_within(memory)
     if file.largest is not None and file.largest <= DENSE * file.edges:
-        return {"bitmap": ("u1", min(bitmap, 9 * _reach(file) // 64))}
+        words = min(words, _reach(file) // 64)
+        return buffers.words(words), buffers.counts(words)
     # A page of the bitmap for each id at worst; outside it, ids that are sorted and joined, and their table.
-    joined, listed = (exact(table(ids=("i8", each))) for each in ((3, 2 * file.edges), file.vertices))
-    outside = {"joined": ("u1", min(memory // 3, joined)), "listed": ("u1", min(memory // 3, listed))}
-    return {"bitmap": ("u1", min(bitmap, 4096 * 2 * file.edges)), **outside}
+    bitmap = buffers.words(words, min(words, 512 * 2 * file.edges)), buffers.counts(words)
+    joined, listed = min(memory // 24, 6 * file.edges), min(memory // 24, file.vertices)
+    return *bitmap, *table("host", NumPy=("i8", joined), listed=("i8", listed))
 
 
 def _reach(file: FileSize) -> int:
@@ -161,78 +153,83 @@ def texts_bytes(text_bytes: int, memory: int) -> int:
 
     Ids are in a set, with 40 bytes each beside their letters; there are their ranks, and codes that wait.
     """
-    ids, published = 2 * text_bytes // LINE, ("u1", PUBLISHING_BYTES)
+    ids, published = 2 * text_bytes // SHORTEST_LINE, ("u1", PUBLISHING_BYTES)
     rows = table("host", names=("u1", (ids, 40)), ranks=("u4", ids), codes=("u4", ids), published=published)
     return min(memory, total(rows, "host")) if text_bytes else memory
 
 
 def _parsed_on_device(text_bytes: int, memory: int) -> int:
     """State what the host takes where a GPU parses: text, ids that come back, and those set aside."""
-    lines, published = text_bytes // LINE, ("u1", PUBLISHING_BYTES)
-    ends, text = ("i8", (2, lines)), ("u1", text_bytes)
-    return min(memory, exact(table(text=text, ends=ends, spool=("i8", lines), published=published)))
+    lines = text_bytes // SHORTEST_LINE
+    rest = table(text=("u1", text_bytes), spool=("i8", lines), published=("u1", PUBLISHING_BYTES))
+    return min(memory, exact((*edges(lines), *rest)))
 
 
 def working_memory(parameters: IngestParameters, machine: Machine) -> int:
     """Return the bytes to work in: the parameter, or what a smaller machine leaves of it."""
-    return max(LEAST_MEMORY, min(int(parameters.memory), machine.host_memory - _base(parameters, machine)))
+    room = machine.host_memory - total(_beside(parameters, machine), "host")
+    return max(LEAST_MEMORY, min(int(parameters.memory), room))
 
 
-def _base(parameters: IngestParameters, machine: Machine) -> int:
-    """Return the bytes beside those to work in; `BASE` has room for two processes that make parts."""
-    makers = min(machine.threads, MAX_MAKERS) if parameters.source is not None else 1
-    return BASE + HELPER_BYTES * max(0, makers - 2)
+def _beside(parameters: IngestParameters, machine: Machine) -> Table:
+    """Return the table of what there is beside the memory to work in."""
+    if parameters.source is None:
+        return table("host", Numba=("u1", COMPILED_TABLES))
+    helpers = ("u1", (min(machine.threads, MAX_MAKERS) - 1, HELPER_BYTES))
+    made = Buffer("made", "u1", _generated(parameters.source).bytes)
+    return *table("host", Numba=("u1", COMPILED_GENERATORS), helpers=helpers), *published(made)
 
 
 def estimate(
     parameters: IngestParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State the need; a file that cannot be read is left for the run to complain about."""
-    memory = working_memory(parameters, machine)
     if parameters.source is not None:
-        return _generating(parameters.source, memory, machine)
+        return _generating(parameters, parameters.source, machine)
+    memory = working_memory(parameters, machine)
     files = parameters.files or (str(parameters.file),)
     largest = max(files, key=text_size)
     found = _of_all(_file_size(parameters, largest, machine), largest, files)
-    text_bytes, ids = found.text_bytes, _ids(found)
+    beside, text_bytes, ids = COMPILED_TABLES, found.text_bytes, _ids(found)
     outputs = (
-        _edge_list(found.vertices, found.edges, weight="f8"),
+        _edge_list(found.vertices, found.edges, found.edges),
         Extent(
             kind="VertexIds", vertices=found.vertices, bytes=exact(ids) + (text_bytes if found.texts else 0)
         ),
     )
     if found.texts:
         note = ON_CPU if machine.backend == "cuda" else ""
-        return Need(BASE + found.inflating + texts_bytes(text_bytes, memory), 0, outputs, note=note)
-    host = BASE + memory
+        return Need(beside + found.inflating + texts_bytes(text_bytes, memory), 0, outputs, note=note)
+    host = beside + memory
     if text_bytes and found.device_bytes:
-        host = BASE + _parsed_on_device(text_bytes, memory)
+        host = beside + _parsed_on_device(text_bytes, memory)
     elif text_bytes:
         host = min(host, reading_bytes(found, memory, machine.threads))
     return Need(host_bytes=host + found.inflating, device_bytes=found.device_bytes, outputs=outputs)
 
 
-def _edge_list(vertices: int, edges: int, **weight: str) -> Extent:
-    ends = vertex_type(vertices), (2, edges)
-    columns = table(ends=ends, **{name: (kind, edges) for name, kind in weight.items()})
-    return Extent(kind="EdgeList", vertices=vertices, arcs=edges, bytes=exact(columns))
+def _edge_list(vertices: int, count: int, weights: int = 0) -> Extent:
+    columns = edges(count, vertex_type(vertices), weights=weights)
+    return Extent(kind="EdgeList", vertices=vertices, arcs=count, bytes=exact(columns))
 
 
-def _generating(source: GeneratorSource, memory: int, machine: Machine) -> Need:
-    """State parts: for each thread one, and one that waits or is written."""
+def _generated(source: GeneratorSource) -> Extent:
     from gravel.kernels.generate import size
+
+    return _edge_list(*size(source.name, **source.arguments()))
+
+
+def _generating(parameters: IngestParameters, source: GeneratorSource, machine: Machine) -> Need:
+    """State parts: for each thread one, and one that waits or is written."""
     from gravel.stages.generators import fits_device, part_edges, table_device_bytes
 
-    vertices, edges = size(source.name, **source.arguments())
-    made = _edge_list(vertices, edges)
-    at_once = min(edges, 2 * machine.threads * part_edges(memory, machine.threads))
-    parts = min(memory, exact(table(ends=(vertex_type(vertices), (2, at_once)))))
-    helpers = HELPER_BYTES * (min(machine.threads, MAX_MAKERS) - 1)
-    rows = table("host", Numba=("u1", COMPILED_GENERATORS), parts=("u1", parts), helpers=("u1", helpers))
-    host = total((*rows, *published(Buffer("edges", "u1", made.bytes))), "host")
+    memory, made = working_memory(parameters, machine), _generated(source)
+    at_once = min(made.arcs, 2 * machine.threads * part_edges(memory, machine.threads))
+    parts = min(memory, exact(edges(at_once, vertex_type(made.vertices))))
+    host = total((*_beside(parameters, machine), *table("host", parts=("u1", parts))), "host")
     # Edges are made on a GPU where they stay there, and are counted as what stays.
     on_device = table_device_bytes(source) if fits_device(source, machine) else 0
-    return Need(host, on_device, (made, Extent(kind="VertexIds", vertices=vertices)))
+    return Need(host, on_device, (made, Extent(kind="VertexIds", vertices=made.vertices)))
 
 
 def _of_all(found: FileSize, largest: str, files: tuple[str, ...]) -> FileSize:

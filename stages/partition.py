@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from gravel.kernels.buffers import exact, table, total
+from gravel.kernels.buffers import during, exact, table, total
 from gravel.kernels.partition.distributor.buffers import Size, dividing_on_cpu, result
 from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.partitioning import on_device
 from gravel.stages.partitioning.ranges import RANGE_ARCS, RANGE_ROWS
 from gravel.stages.presets import filled
 from gravel.stages.rows.ranges import refusal
-from gravel.stages.sizes import publishing_bytes
+from gravel.stages.sizes import published
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
 if TYPE_CHECKING:
@@ -203,20 +203,20 @@ def _host_bytes(size: Size, machine: Machine) -> int:
         threads=min(machine.threads, ranges),
         waiting=min(2 * machine.threads + 1, ranges),
     )
-    writing = table("host", "divided", writing=("u1", publishing_bytes(exact(result(size)[:1]))))
+    writing = during(published(*result(size)[:1]), "divided")
     return (COMPILED_STRIPES if size.striped else COMPILED_DELEGATES) + total((*dividing, *writing), "host")
 
 
 def _host_bytes_beside_device(size: Size, device_bytes: int) -> int:
     """Bound the host memory of a division on the GPU: delegates, and what is on its way from there."""
-    columns = exact(result(size)[:1])
+    columns = result(size)[0]
     if on_device.whole_bytes(size) <= device_bytes:
-        moved = table("host", downloaded=("u1", min(on_device.DOWNLOAD_BYTES, columns)))
+        moved = table("host", downloaded=("u1", min(on_device.DOWNLOAD_BYTES, columns.nbytes)))
     else:
         arcs, rows = (min(count, on_device.RANGE_ARCS) for count in (size.arcs, size.vertices))
         moved = table("host", columns=(size.vertex, (2, arcs)), offsets=("i8", (2, rows)))
     delegates = table("host", degrees=("i8", size.delegates), delegates=(size.vertex, size.delegates))
-    return COMPILED_DELEGATES + publishing_bytes(columns) + total((*moved, *delegates), "host")
+    return COMPILED_DELEGATES + total((*moved, *delegates, *published(columns)), "host")
 
 
 def _estimate(

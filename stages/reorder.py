@@ -26,7 +26,7 @@ from gravel.stages.ordering.placing import (
     uses_device,
 )
 from gravel.stages.ordering.rows import ARCS_AT_ONCE, ROWS_AT_ONCE
-from gravel.stages.sizes import publishing_bytes
+from gravel.stages.sizes import published
 from gravel.stages.stage import Extent, Machine, Need, OneOf, Parameters, Slot, Stage
 from gravel.stages.trials import trial_bytes, try_choices
 from gravel.stages.weights import reordered, reordered_weights
@@ -218,8 +218,9 @@ def _on_host(
     n, m, method = graph.vertices, graph.arcs, parameters.method
     vertex, found, applied = vertex_type(n), "found", "applied"
     rows = [
-        *table("host", Numba=("u1", COMPILED.get(method, 76 << 20)), permutation=(vertex, n)),
-        *table("host", published=("u1", publishing_bytes(8 * n, exact(table(columns=(vertex, m)))))),
+        *table("host", Numba=("u1", COMPILED.get(method, 76 << 20))),
+        buffers.order(n, vertex, "host"),
+        *published(buffers.renumbering(n)[1], buffers.new_columns(m, vertex)),
     ]
     if method != "original":
         # A range of new rows that is written, and the next one.
@@ -228,7 +229,8 @@ def _on_host(
         if "pinned" in places or (applying and not uses_device(machine, n, m)):
             rows += table("host", pinned=(vertex, m))
     if method in (*RCM, "auto") and (graph.directed or places != {"device"}):
-        rows += during(buffers.rcm_on_host(n, vertex), found)
+        taken = buffers.rcm_by_degree_on_host if method == "rcm_by_degree" else buffers.rcm_on_host
+        rows += during(taken(n, vertex), found)
         if graph.directed:
             rows += table("host", found, reverses=("u1", COMPILED_REVERSES))
             rows += during(on_host(n, 2 * m, vertex), found)
@@ -239,8 +241,6 @@ def _on_host(
     if method == "auto":
         rows += table("host", sample=("u1", min(SAMPLE_BYTES, exact(table(columns=(vertex, (2, m)))))))
         rows += during(sampled(n), "sampled")
-    if is_measured(parameters):
-        rows += table("host", trials=("u1", trial_bytes(n, m, int(vertex[1:]))[0]))
     if graph.weighted:
         rows += during(reordered(n, m), "weights")
     return tuple(rows)
@@ -250,8 +250,7 @@ def _estimate(
     parameters: ReorderParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
     """State new offsets, both permutations and pinned columns; of a directed rcm rows with reverses."""
-    machine = _capped(machine, parameters)
-    graph = inputs["input"][0]
+    whole, machine, graph = machine, _capped(machine, parameters), inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     read = 2 * m if graph.directed else m
     methods = {name for name, each in METHODS.items() if each.cuda and parameters.method in (name, "auto")}
@@ -259,8 +258,14 @@ def _estimate(
     applying = applying_bytes(machine, n, m) if parameters.method != "original" else 0
     device = [applying, *(finding_bytes(method, machine, n, read) for method in methods)]
     width = 4 if n < 1 << 32 else 8
-    if is_measured(parameters) and machine.backend == "cuda":
-        device.append(trial_bytes(n, m, width)[1])
+    tried = 0
+    if parameters.advice is not None and parameters.advice.measure:
+        from gravel.stages.compress import packing_need
+
+        orders = (parameters.model_copy(update={"method": method, "advice": None}) for method in METHODS)
+        needs = [_estimate(order, inputs, machine) for order in orders]
+        tried, on_device = trial_bytes(graph, parameters.advice, whole, packing_need, needs)
+        device.append(on_device)
     made = Extent(
         kind="Ordering",
         vertices=n,
@@ -269,7 +274,8 @@ def _estimate(
         directed=graph.directed,
         weighted=graph.weighted,
     )
-    host = total(_on_host(parameters, graph, machine, places, applying), "host")
+    trials = table("host", "tried", trials=("u1", tried))
+    host = total((*_on_host(parameters, graph, machine, places, applying), *trials), "host")
     return Need(host_bytes=host, device_bytes=max(device), outputs=(made,))
 
 

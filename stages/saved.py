@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from gravel.kernels.buffers import Buffer, Table, table, total
 from gravel.stages.artifacts import Graph, VertexIds
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, FileInput, FileName, Machine, Need, Parameters, Stage
@@ -124,16 +125,26 @@ def _attributes(group: Path) -> dict[str, Any]:
     return attributes
 
 
+def _stored(record: Mapping[str, Any]) -> dict[str, Buffer]:
+    """Return the arrays of a graph or of its ids, by name."""
+    return {
+        name: Buffer(name, f"{dtype[0]}{int(dtype.lstrip('uintfloa')) // 8}", length, place="host")
+        for name, (dtype, (length,)) in record["arrays"].items()
+    }
+
+
 def _whole(group: Path, record: Mapping[str, Any], name: str) -> Any:
     """Read an array, with which its file begins; raises ValueError for one that is not what was saved."""
     import numpy
     from blake3 import blake3
 
-    if name not in record["arrays"]:
+    stored = _stored(record)
+    if name not in stored:
         return None
-    dtype, (length,) = record["arrays"][name]
-    little = numpy.dtype(dtype).newbyteorder("<")
-    array = numpy.fromfile(group / name / "c" / "0", little, length) if length else numpy.empty(0, little)
+    array = stored[name].make(numpy)
+    if len(array):
+        with (group / name / "c" / "0").open("rb") as file:
+            file.readinto(array)
     view = array.view(numpy.uint8).data
     pieces = (view[start : start + PIECE_BYTES] for start in range(0, len(view), PIECE_BYTES))
     if blake3(b"".join(blake3(piece).digest() for piece in pieces)).hexdigest() != record["roots"][name]:
@@ -156,23 +167,27 @@ def _record(folder: Path) -> dict[str, Any]:
 def _estimate(
     parameters: SavedParameters, inputs: Mapping[str, tuple[Extent, ...]], machine: Machine
 ) -> Need:
+    stated: dict[str, Any] = {}
+    arrays: Table = ()
     try:
-        stated = _record(Path(parameters.folder))["graph"]["extent"]
-    except (StageError, KeyError):  # reported when the file is looked for
-        stated = {}
+        record = _record(Path(parameters.folder))
+        stated = record["graph"]["extent"]
+        arrays = *_stored(record["graph"]).values(), *_stored(record["ids"] or {"arrays": {}}).values()
+    except (StageError, KeyError, ValueError):  # reported when the file is looked for
+        pass
     n, arcs = int(stated.get("vertices", 0)), int(stated.get("arcs", 0))
-    size = int(stated.get("bytes", 0))
     graph = Extent(
         kind="Graph",
         vertices=n,
         arcs=arcs,
-        bytes=size,
+        bytes=int(stated.get("bytes", 0)),
         directed=bool(stated.get("directed", False)),
         weighted=bool(stated.get("weighted", False)),
     )
     ids = Extent(kind="VertexIds", vertices=n, bytes=8 * n)
-    checked = size // 4  # a mask of the columns
-    return Need(host_bytes=WORKING_BYTES + size + checked + 8 * n, device_bytes=0, outputs=(graph, ids))
+    # NumPy tests columns, but where rows start.
+    reading = table("host", reading=("u1", WORKING_BYTES), tests=("b1", arcs), starts=("i8", (2, n)))
+    return Need(host_bytes=total((*arrays, *reading), "host"), device_bytes=0, outputs=(graph, ids))
 
 
 def _files(parameters: SavedParameters) -> tuple[FileInput, ...]:

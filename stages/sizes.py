@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gravel.kernels.buffers import Buffer, Table, table
+from gravel.kernels.buffers import Buffer, Table, exact, table
 
 PUBLISHING_BYTES = 16 << 20
 """Of a result, however large: pieces of 1 MiB that up to 16 threads read back and digest."""
@@ -71,11 +71,6 @@ class Need:
     note: str = ""
 
 
-def publishing_bytes(*arrays: int) -> int:
-    """Return what writing arrays of these bytes takes: those that a stage holds, or appends to sinks."""
-    return min(PUBLISHING_BYTES, sum(arrays))
-
-
 def published(*arrays: Buffer) -> Table:
-    """What writing these arrays takes."""
-    return table("host", published=("u1", publishing_bytes(*(each.nbytes for each in arrays))))
+    """What writing arrays takes that a stage holds, or appends to sinks."""
+    return table("host", published=("u1", min(PUBLISHING_BYTES, exact(arrays))))

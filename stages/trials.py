@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gravel.stages.advice import AdviceParameters
     from gravel.stages.artifacts import CompressedGraph, Graph
     from gravel.stages.context import Context, PlainContext
+    from gravel.stages.stage import Extent, Machine, Need
+    from gravel.stages.traversal.parameters import TraverseParameters
 
 MAX_ARCS = 1 << 27
 """Of a graph that is tried: it is in memory in one order and one layout besides. Samples alone decide for a
@@ -49,12 +51,30 @@ class _Trial:
     seconds: float
 
 
-def trial_bytes(vertices: int, arcs: int, width: int) -> tuple[int, int]:
-    """Bound the host and device memory that trying takes beside the graph; nothing where none is tried."""
-    if arcs > MAX_ARCS:
+def trial_bytes(
+    graph: Extent,
+    parameters: AdviceParameters,
+    machine: Machine,
+    packed: Callable[[Extent, Machine], Need],
+    ordered: Sequence[Need] = (),
+) -> tuple[int, int]:
+    """Return the host and device memory that trying takes beside the graph; nothing where none is tried.
+
+    It is that of the stages: `ordered` states orders, `packed` the layouts of a graph. Rows in an order stay
+    in memory, and so do these in a layout.
+    """
+    from gravel.stages.traversal.memory import estimate
+
+    if graph.arcs > MAX_ARCS:
         return 0, 0
-    rows = 8 * vertices + (width + 2) * arcs
-    return 4 * rows + 64 * vertices, 2 * rows + 64 * vertices
+    rows = ordered[0].outputs[0] if ordered else graph
+    packing = packed(rows, machine)
+    search = estimate(_searched(parameters), {"input": packing.outputs}, machine)
+    trying = rows.bytes * bool(ordered) + max(
+        packing.host_bytes, packing.outputs[0].bytes + search.host_bytes
+    )
+    host = max([trying, *(each.host_bytes for each in ordered)])
+    return host, max(each.device_bytes for each in (*ordered, packing, search))
 
 
 def try_choices(
@@ -145,16 +165,21 @@ def _milliseconds(
 ) -> float:
     """Median time of a search, or of finding components, as `traverse` measures it."""
     from gravel.stages.context import PlainContext
-    from gravel.stages.traversal.parameters import TraverseParameters
     from gravel.stages.traverse import traverse
 
     there = PlainContext(context.machine, context.scratch)
     found = packed(there, layout, rows)
+    _, measured = traverse(there, _searched(parameters), input=found)
+    return float(statistics.median(search["milliseconds"] for search in measured.searches))
+
+
+def _searched(parameters: AdviceParameters) -> TraverseParameters:
+    from gravel.stages.traversal.parameters import TraverseParameters
+
     asked: dict[str, Any] = {"placement": parameters.placement, "device_memory": parameters.device_memory}
     if parameters.algorithm == "bfs":
         asked |= {"sources": {"random": SOURCES}, "output": "distance"}
-    _, measured = traverse(there, TraverseParameters(algorithm=parameters.algorithm, **asked), input=found)
-    return float(statistics.median(search["milliseconds"] for search in measured.searches))
+    return TraverseParameters(algorithm=parameters.algorithm, **asked)
 
 
 def _chosen(advice: Advice, trial: _Trial, searches: int, field: str) -> Advice:

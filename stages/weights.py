@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.buffers import Table, total
+from gravel.kernels.buffers import Table, edges, total
 from gravel.kernels.csr import buffers
 from gravel.stages.artifacts import EdgeList, Graph
 from gravel.stages.errors import StageError
@@ -84,14 +84,14 @@ def weighted_graph(
     )
 
 
-def weighted_bytes(vertices: int, edges: int) -> int:
+def weighted_bytes(vertices: int, count: int) -> int:
     """Count what `weighted_graph` takes at once, with both arcs of each edge."""
-    return total((*buffers.weighted_edges(edges), *buffers.weighted(vertices, 2 * edges)), "host")
+    return total((*buffers.weighted_edges(count), *buffers.weighted(vertices, 2 * count)), "host")
 
 
 def reordered(vertices: int, arcs: int) -> Table:
     """What `reordered_weights` takes: both ends of arcs anew, and rows of them."""
-    return *buffers.edges(arcs, "u4", "host"), *buffers.weighted(vertices, arcs)
+    return *edges(arcs, "u4", "host"), *buffers.weighted(vertices, arcs)
 
 
 def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy
@@ -46,6 +47,15 @@ def _graph(name: str, vertex_count: int, pairs: list[tuple[int, int]]) -> ZooGra
 
 def zoo() -> Iterator[ZooGraph]:
     """Every small graph; each is there because some kernel could get it wrong."""
+    return iter(_zoo())
+
+
+@cache
+def _zoo() -> tuple[ZooGraph, ...]:
+    return tuple(_made())
+
+
+def _made() -> Iterator[ZooGraph]:
     yield _graph("empty", 0, [])
     yield _graph("one_vertex", 1, [])
     yield _graph("one_loop", 1, [(0, 0)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Buffer, Table, sorting, table
+from gravel.kernels.buffers import Buffer, Table, edges, sorting, table
 
 TILE = 256 * 16
 """Sorted keys that a block of a GPU takes: its threads, and ROUNDS of build.cu for each."""
@@ -10,11 +10,6 @@ TILE = 256 * 16
 
 ROW = Buffer("offset", "i8", 1).nbytes
 """Bytes of a row on either side: its offset."""
-
-
-def edges(count: int, vertex: str, place: str = "device") -> Table:
-    """Both ends of edges."""
-    return table(place, source=(vertex, count), target=(vertex, count))
 
 
 def keys(arcs: int, place: str = "device", *phases: str) -> Buffer:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import edges, make, vertex_type
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
@@ -46,8 +46,7 @@ def box_edges(
     `dims` holds two or three lengths. Returns source and target (count,), uint32 below 2^32 vertices, else
     uint64.
     """
-    dtype = index_dtype(math.prod(dims))
-    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
+    source, target = make(edges(count, vertex_type(math.prod(dims)), "host"), numpy).values()
     begin = 0
     for offset in offsets:
         end = begin + offset_edges(dims, offset)

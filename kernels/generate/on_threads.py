@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import edges, make, vertex_type
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
 
@@ -20,8 +20,7 @@ def make_edges(
     `fill(source, target, first, *given)` is compiled, and fills a part that starts with the edge `first`,
     uint64.
     """
-    dtype = index_dtype(vertices)
-    source, target = numpy.empty(count, dtype), numpy.empty(count, dtype)
+    source, target = make(edges(count, vertex_type(vertices), "host"), numpy).values()
 
     def part(low: int, high: int) -> None:
         fill(source[low:high], target[low:high], numpy.uint64(first + low), *given)

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from gravel.kernels.atomics import fetch_or
 from gravel.kernels.bits import set_bits
+from gravel.kernels.ids.buffers import BLOCK
 from gravel.kernels.jit import serial
-
-BLOCK = 8
-"""Words that share one count: 64 bytes, a cache line; the counts take 1/8 of the bitmap."""
 
 _ONE = numpy.uint64(1)
 

@@ -1,11 +1,29 @@
-"""Arrays of sets of ids on a GPU; `gravel.kernels.buffers` adds them up."""
+"""Arrays of sets of ids; `gravel.kernels.buffers` adds them up."""
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Table, table
+from gravel.kernels.buffers import Buffer, Table, table
+
+BLOCK = 8
+"""Words of a bitmap on the host that share one count: 64 bytes, a cache line."""
 
 GROUP_BITS = 256
-"""Ids of a bitmap that share one count, as in bitmap.cu."""
+"""Ids of a bitmap that share one count on a GPU, as in bitmap.cu."""
+
+
+def words_within(memory: int) -> int:
+    """Count the words of a bitmap that takes half of so many bytes."""
+    return max(BLOCK, memory // 16 // BLOCK * BLOCK)
+
+
+def words(count: int, touched: int | None = None) -> Buffer:
+    """A bitmap on the host, of which no page of zeros takes memory before it is `touched`."""
+    return Buffer("words", "u8", count, 0, "host", (), touched)
+
+
+def counts(words: int) -> Buffer:
+    """Ids before each block of a bitmap on the host."""
+    return Buffer("before", "i8", words // BLOCK + 1, None, "host")
 
 
 def bitmap(span: int) -> Table:

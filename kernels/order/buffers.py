@@ -5,14 +5,14 @@ What the graph has on the device is part of the tables, but columns: these may l
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Buffer, Table, sorting, table
+from gravel.kernels.buffers import Buffer, Table, exact, sorting, table
 
 NOWHERE = (1 << 64) - 1
 
 
-def order(vertices: int, vertex: str) -> Buffer:
+def order(vertices: int, vertex: str, place: str = "device") -> Buffer:
     """The permutation that is found."""
-    return Buffer("order", vertex, vertices)
+    return Buffer("order", vertex, vertices, None, place)
 
 
 def renumbering(vertices: int, place: str = "device", inverse: str = "u8") -> Table:
@@ -114,21 +114,50 @@ def community_rcm(vertices: int, vertex: str) -> Table:
     return *rcm(vertices, vertex), *named, *places
 
 
-def rcm_on_host(vertices: int, vertex: str) -> Table:
-    """What reverse Cuthill-McKee takes on the CPU beside its order."""
-    return table("host", queue=(vertex, vertices), marks=("u1", vertices, 0))
+def rcm_on_host(vertices: int, vertex: str, *, by_degree: bool = False) -> Table:
+    """What reverse Cuthill-McKee takes on the CPU beside its order; `by_degree` with begins of levels."""
+    begins = (vertex, vertices * by_degree)
+    return table("host", queue=(vertex, vertices), marks=("u1", vertices, 0), begins=begins)
+
+
+def merging_on_host(members: int, vertex: str) -> Table:
+    """The cluster that each member would merge into, and the one that it is in."""
+    return table("host", parent=(vertex, members), cluster=(vertex, members))
+
+
+def groups(clusters: int, members: int, vertex: str) -> Table:
+    """Members by cluster, and counts of them that become where each begins, two elements later."""
+    return table("host", first=("i8", clusters + 2, 0), members=(vertex, members))
+
+
+def cluster_rows(clusters: int) -> Table:
+    """Bounds of the rows of clusters, and their offsets."""
+    return table("host", bounds=("i8", clusters + 1, 0), offsets=("i8", clusters + 1, 0))
+
+
+def cluster_arcs(clusters: int, arcs: int, vertex: str, weight: str) -> Table:
+    """Rows of a block of clusters, and the arcs of each."""
+    return table("host", columns=(vertex, arcs), weights=(weight, arcs), lengths=("i8", clusters, 0))
+
+
+def rcm_by_degree_on_host(vertices: int, vertex: str) -> Table:
+    """What the order by degree takes that is also called RCM, with vertices in groups of one degree."""
+    return *rcm_on_host(vertices, vertex, by_degree=True), *groups(vertices, vertices, vertex)
+
+
+def refining(vertices: int) -> Table:
+    """What bisection takes beside a copy of the graph: gains, keys by which they are sorted, and sides."""
+    return table("host", gain=("i8", vertices), keys=("u8", vertices), side=("u1", vertices))
 
 
 def community_on_host(vertices: int, arcs: int, vertex: str, *, pinned: bool) -> Table:
     """What communities take on the CPU: a graph of clusters, the next one in blocks, and that joined.
 
-    With `pinned` columns, which are not part of it, the host has a graph of clusters and the next one.
+    With `pinned` columns, which are not part of it, the host has a graph of clusters and the next one. NumPy
+    makes volumes of both.
     """
-    each, lengths = (vertex, vertices), ("i8", vertices)
-    merged = table("host", volumes=lengths, parent=each, root=each, cluster=each, members=each)
-    rows = table("host", lengths=lengths, groups=lengths, bounds=lengths)
-    made = table("host", new_lengths=lengths, new_offsets=lengths, new_volumes=lengths)
-    both = (vertex, (2, arcs))
-    if pinned:
-        return *merged, *rows, *made, *table("host", clusters=both, next_clusters=both)
-    return *merged, *rows, *made, *table("host", clusters=both, blocks=both, joined=both)
+    kept = table("host", tree=(vertex, vertices), NumPy=("i8", (2, vertices)))
+    merged = *merging_on_host(vertices, vertex), *groups(vertices, vertices, vertex), *cluster_rows(vertices)
+    made = cluster_arcs(vertices, arcs, vertex, vertex)
+    copy = new_columns(arcs, vertex), *renumbering(vertices, "host", vertex), *refining(vertices)
+    return max((*kept, *merged, *made, *made, *made[: 0 if pinned else 2]), copy, key=exact)

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_bits
 from gravel.kernels.atomics import fetch_add
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
+from gravel.kernels.order import buffers
 from gravel.kernels.order.renumber import apply
 from gravel.kernels.row_blocks import even_blocks, row_blocks, run_blocks
 
@@ -70,9 +72,7 @@ def refine(
     offsets, columns = apply(row_offsets, column_indices, permutation)
     table = gain_table()
     result = permutation.copy()
-    gain = numpy.empty(vertices, numpy.int64)
-    keys = numpy.empty(vertices, numpy.uint64)
-    side = numpy.empty(vertices, numpy.uint8)
+    gain, keys, side = make(buffers.refining(vertices), numpy).values()
     blocks = row_blocks(offsets)
     for level in range(index_bits(vertices), SMALLEST - 1, -1):
         place = numpy.arange(vertices, dtype=permutation.dtype)

@@ -12,8 +12,10 @@ from typing import Any
 import numpy
 
 from gravel.kernels.arrays import index_bits
+from gravel.kernels.buffers import exact
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
+from gravel.kernels.order.buffers import sorted_range
 from gravel.kernels.order.community_bisection import ROUNDS, SMALLEST, gain_bits, gain_table
 from gravel.kernels.order.community_ranges_cuda import on_host
 from gravel.kernels.order.renumber_cuda import apply
@@ -22,8 +24,6 @@ SOURCE = "kernels/order/community_bisection.cu"
 BLOCK = 256
 PIECE_BLOCK = 128  # the kernel file's WARPS
 MAX_BLOCKS = 1 << 16
-SORT_BYTES_PER_ARC = 24
-"""Of a row that is renumbered: a 64-bit key, sorted out of place, and what the sort works in."""
 
 
 def refine(
@@ -46,7 +46,8 @@ def refine(
         # Every level reads the copy some times over, so it is on the device where it fits beside the sorts.
         near = 2 * column_indices.nbytes <= room
         copy = None if near else on_host(column_indices, len(column_indices))
-        at_once = max(1, (room // 2 if near else room) // SORT_BYTES_PER_ARC)
+        of_arc = exact(sorted_range(1, column_indices.dtype.str[1:]))
+        at_once = max(1, (room // 2 if near else room) // of_arc)
         offsets, columns = apply(row_offsets, column_indices, permutation, arcs_at_once=at_once, out=copy)
     columns = columns.astype(permutation.dtype, copy=False)
     of_vertices, of_pieces = (

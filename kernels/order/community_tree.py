@@ -21,9 +21,11 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import make, vertex_type
 from gravel.kernels.generate.counter import STEP, draw
 from gravel.kernels.generate.draws import mix
 from gravel.kernels.jit import serial
+from gravel.kernels.order import buffers
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 MAX_ROUNDS = 40
@@ -60,10 +62,9 @@ def aggregate(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -
     graph: Graph = row_offsets, column_indices, numpy.empty(0, index_dtype(len(column_indices) + 1))
     while len(tree) < MAX_ROUNDS:
         members = len(graph[0]) - 1
-        parent = numpy.empty(members, index_dtype(members))
+        parent, cluster = make(buffers.merging_on_host(members, vertex_type(members)), numpy).values()
         of_round = numpy.uint64(salt(len(tree)))
         run_blocks(partial(_choose, graph, volumes, total, of_round, parent), row_blocks(graph[0]))
-        cluster = numpy.empty_like(parent)
         clusters = _merge(parent, cluster)
         joined = int(numpy.count_nonzero(numpy.diff(graph[0])))
         if (members - clusters) * LEAST_MERGED < joined or members == clusters:
@@ -78,21 +79,20 @@ def contracted(graph: Graph, cluster: NDArray[Any], clusters: int) -> Graph:
     """Build the graph of the clusters: arcs within one vanish, others add up; its rows are not sorted."""
     offsets, columns, weights = graph
     groups = grouped(cluster, clusters, cluster.dtype)
-    bounds = numpy.zeros(clusters + 1, numpy.int64)
+    bounds, new_offsets = make(buffers.cluster_rows(clusters), numpy).values()
     _bound_rows(offsets, groups, bounds)
 
     def build(low: int, high: int) -> tuple[Any, Any, Any]:
         room = int(bounds[high] - bounds[low])
-        found = numpy.empty(room, columns.dtype), numpy.empty(room, weights.dtype)
-        lengths = numpy.zeros(high - low, numpy.int64)
+        made = buffers.cluster_arcs(high - low, room, columns.dtype.str[1:], weights.dtype.str[1:])
+        *found, lengths = make(made, numpy).values()
         longest = int(numpy.diff(bounds[low : high + 1]).max(initial=0))
         slots = 1 << (2 * longest + 1).bit_length()
         table = numpy.full(slots, -1, numpy.int64), numpy.zeros(slots, numpy.int64)
-        used = _build_rows(graph, cluster, groups, low, high, table, found, lengths)
+        used = _build_rows(graph, cluster, groups, low, high, table, tuple(found), lengths)
         return lengths, found[0][:used].copy(), found[1][:used].copy()
 
     parts = run_blocks(build, row_blocks(bounds))
-    new_offsets = numpy.zeros(clusters + 1, numpy.int64)
     if not parts:
         return new_offsets, columns[:0], weights[:0]
     lengths, new_columns, new_weights = map(numpy.concatenate, zip(*parts, strict=True))
@@ -102,8 +102,8 @@ def contracted(graph: Graph, cluster: NDArray[Any], clusters: int) -> Graph:
 
 def grouped(cluster: NDArray[Any], clusters: int, dtype: Any) -> Groups:
     """List the members of each cluster, ascending: offsets (clusters + 1,) into the second array."""
-    first = numpy.zeros(clusters + 2, numpy.int64)
-    members = numpy.empty(len(cluster), dtype)
+    made = buffers.groups(clusters, len(cluster), numpy.dtype(dtype).str[1:])
+    first, members = make(made, numpy).values()
     _group(cluster, first, members)
     return first[:-1], members
 

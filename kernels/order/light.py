@@ -9,7 +9,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
+from gravel.kernels.buffers import vertex_type
 from gravel.kernels.jit import serial
+from gravel.kernels.order import buffers
 from gravel.kernels.order.groups import above_mean, eight_groups
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
@@ -36,7 +38,7 @@ def degree(row_offsets: NDArray[numpy.int64]) -> NDArray[Any]:
     Hubs share cache lines, and a row's first neighbours are its hubs.
     """
     vertices = len(row_offsets) - 1
-    order = numpy.empty(vertices, index_dtype(vertices))
+    order: NDArray[Any] = buffers.order(vertices, vertex_type(vertices), "host").make(numpy)
     _sort_from(row_offsets, 0, order)
     return order
 
@@ -77,7 +79,7 @@ def _by_group(row_offsets: NDArray[numpy.int64], least: Sequence[int]) -> NDArra
     `least` descends: a vertex belongs to the first group whose least degree it has, else to the last group.
     """
     vertices = len(row_offsets) - 1
-    order = numpy.empty(vertices, index_dtype(vertices))
+    order: NDArray[Any] = buffers.order(vertices, vertex_type(vertices), "host").make(numpy)
     bounds = numpy.array(least, numpy.int64)
     blocks = even_blocks(vertices)
 

@@ -29,10 +29,10 @@ def rcm(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]) -> NDAr
     """Order a symmetric graph with sorted lists; returns (vertices,), permutation[old] = new."""
     vertices = len(row_offsets) - 1
     vertex = vertex_type(vertices)
-    order: NDArray[Any] = buffers.order(vertices, vertex).make(numpy)
-    queue, mark = make(buffers.rcm_on_host(vertices, vertex), numpy).values()
+    order: NDArray[Any] = buffers.order(vertices, vertex, "host").make(numpy)
+    queue, mark, begins = make(buffers.rcm_on_host(vertices, vertex), numpy).values()
     if vertices:
-        by_component((row_offsets, column_indices), queue, mark, order, numpy.empty(0, order.dtype))
+        by_component((row_offsets, column_indices), queue, mark, order, begins)
         _number_backwards(queue, order)
     return order
 

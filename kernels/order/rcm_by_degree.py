@@ -26,13 +26,13 @@ def rcm_by_degree(row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any
     """
     vertices = len(row_offsets) - 1
     vertex = vertex_type(vertices)
-    order: NDArray[Any] = buffers.order(vertices, vertex).make(numpy)
+    order: NDArray[Any] = buffers.order(vertices, vertex, "host").make(numpy)
     if vertices:
         arcs = numpy.diff(row_offsets)
         ascending = grouped(arcs, int(arcs.max()) + 1, order.dtype)[1]
         del arcs
-        queue, mark = make(buffers.rcm_on_host(vertices, vertex), numpy).values()
-        begins = numpy.empty_like(order)
+        made = buffers.rcm_on_host(vertices, vertex, by_degree=True)
+        queue, mark, begins = make(made, numpy).values()
         by_component((row_offsets, column_indices), queue, mark, order, begins)
         _place(begins, ascending, queue, order)
     return order

@@ -1,4 +1,4 @@
-"""Arrays of a search by weights in a fixed order; `gravel.kernels.buffers` adds them up."""
+"""Arrays of searches in a fixed order, added up by `gravel.kernels.buffers`; `item` are bytes of a vertex."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ UNSEEN = -1
 
 
 def workspace(vertices: int, item: int, distance: str) -> Table:
-    """What a search takes; `item` are bytes of a vertex, `distance` is "i8" or "f8".
+    """What a search by weights takes; `distance` is "i8" or "f8".
 
     `place` is `UNSEEN` before and after, and the heap has each vertex once.
     """
     vertex, number, key = (f"u{item}", vertices), ("i8", vertices), (distance, vertices)
     found = table("host", place=(*number, UNSEEN), best=key, order=vertex, before=vertex)
     return found + table("host", keys=key, numbers=number, vertices=vertex)
+
+
+def strong_components(vertices: int, item: int) -> Table:
+    """What Tarjan's algorithm takes for strongly connected components, with their members."""
+    vertex, number, zero = (f"u{item}", vertices), ("i8", vertices), ("i8", vertices, 0)
+    found = table("host", preorder=zero, lowlink=number, done=("u1", vertices, 0), cursor=number)
+    stacks = table("host", stack=vertex, waiting=vertex, members=vertex)
+    return *found, *stacks, *table("host", offsets=("i8", vertices + 1, 0))

@@ -12,28 +12,19 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
+from gravel.kernels.ordered import buffers
 
 
 def strong_components(
     row_offsets: NDArray[numpy.int64], column_indices: NDArray[Any]
 ) -> tuple[NDArray[numpy.int64], NDArray[Any]]:
     """Return (offsets, members): component i has the members from offsets[i] to offsets[i + 1]."""
-    n, dtype = len(row_offsets) - 1, column_indices.dtype
-    members, offsets = numpy.empty(n, dtype), numpy.zeros(n + 1, numpy.int64)
-    count = _find(
-        row_offsets,
-        column_indices,
-        numpy.zeros(n, numpy.int64),
-        numpy.empty(n, numpy.int64),
-        numpy.zeros(n, numpy.uint8),
-        row_offsets[:-1].copy(),
-        numpy.empty(n, dtype),
-        numpy.empty(n, dtype),
-        members,
-        offsets,
-    )
-    return offsets[: count + 1], members
+    made = make(buffers.strong_components(len(row_offsets) - 1, column_indices.itemsize), numpy)
+    made["cursor"][:] = row_offsets[:-1]
+    count = _find(row_offsets, column_indices, *made.values())
+    return made["offsets"][: count + 1], made["members"]
 
 
 @serial

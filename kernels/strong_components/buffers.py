@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from gravel.kernels.buffers import Table, table
+from gravel.kernels.ordered.buffers import strong_components
 
 HUB, STATES = 4096, 10  # as in forward_backward.cu
 
@@ -32,7 +33,5 @@ def forward_backward_on_host(vertices: int, item: int) -> Table:
 
 
 def tarjan(vertices: int, item: int) -> Table:
-    """Arrays of `gravel.kernels.ordered.strong_components`, and the labels."""
-    numbers = dict.fromkeys(("offsets", "preorder", "lowlink", "next"), ("i8", vertices))
-    stacks = dict.fromkeys(("members", "path", "stack", "component"), (f"u{item}", vertices))
-    return table("host", **numbers, **stacks, done=("u1", vertices))
+    """What the search of one after the other takes, and its labels."""
+    return *strong_components(vertices, item), *table("host", component=(f"u{item}", vertices))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.verify import buffers
 from gravel.kernels.verify.result import NAMED
 from gravel.kernels.verify.tree import faults_by_rule, parent_of
 
@@ -163,7 +164,7 @@ class ArcPass:
         """Check arcs towards a vertex, which a directed graph's own row does not hold."""
         levels, predecessor = self._levels, self._predecessor
         if len(predecessor):
-            missing, rule = numpy.zeros(len(levels), numpy.bool_), TREE_ARCS
+            missing, rule = buffers.missing(len(levels)).make(numpy), TREE_ARCS
             tree = (*self._graph, levels, predecessor, is_sorted, missing)
             run_blocks(lambda a, b: _follow_tree(a, b, *tree), blocks)
         else:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.verify import buffers
 from gravel.kernels.verify.forest import plant, point_at_roots, unite
 from gravel.kernels.verify.given import refuse_labels
 from gravel.kernels.verify.result import NAMED, Check
@@ -34,7 +35,6 @@ def _disagree(first, last, row_offsets, columns, labels, found):  # type: ignore
 @serial
 def _join(row_offsets, columns, parents, symmetric):  # type: ignore[no-untyped-def]
     """Union the ends of all arcs, each tree under its smallest vertex, then flatten."""
-    plant(parents)
     for v in range(len(parents)):
         for arc in range(row_offsets[v], row_offsets[v + 1]):
             w = numpy.int64(columns[arc])
@@ -113,9 +113,8 @@ def _joined(
     strange = numpy.flatnonzero((component < 0) | (component >= n))
     if len(strange):
         return [Check.of(COMPONENTS, "ranges", strange)], None
-    everyone = numpy.arange(n, dtype=component.dtype)
-    odd = numpy.flatnonzero((component > everyone) | (component[component] != component))
-    del everyone
-    parents = numpy.empty(n, column_indices.dtype)
+    parents = buffers.components(n, column_indices.dtype.str[1:])[0].make(numpy)
+    plant(parents)
+    odd = numpy.flatnonzero((component > parents) | (component[component] != component))
     _join(row_offsets, column_indices, parents, symmetric)
     return [Check.of(COMPONENTS, "ranges", strange), Check.of(COMPONENTS, "smallest", odd)], parents

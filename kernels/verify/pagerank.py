@@ -7,7 +7,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
+from gravel.kernels.verify import buffers
 from gravel.kernels.verify.result import Check
 from gravel.kernels.verify.rules import PAGERANK
 
@@ -36,15 +38,15 @@ def check_pagerank(
         return checks
     off = abs(float(rank.sum()) - 1.0) > 1e-9
     checks.append(Check("sum", PAGERANK["sum"], int(off), (int(rank.argmax()),) if off else ()))
-    jumps = numpy.full(n, 1.0 / n)
-    if personalization is not None:
-        jumps[:] = 0.0
-        jumps[personalization] = 1.0 / len(personalization)
-    stepped = numpy.zeros(n)
+    jumps, stepped, changes = make(buffers.pagerank(n), numpy).values()
+    start = slice(None) if personalization is None else personalization
+    jumps[start] = 1.0 / len(jumps[start])
     lost = _push(row_offsets, columns, numpy.empty(0) if weights is None else weights, rank, stepped)
-    stepped = damping * (stepped + lost * jumps) + (1.0 - damping) * jumps
-    changes = numpy.abs(stepped - rank)
-    most = numpy.argsort(-changes)[:1] if changes.sum() >= tolerance * n else numpy.empty(0, numpy.int64)
+    stepped += numpy.multiply(jumps, lost, out=changes)
+    stepped *= damping
+    stepped += numpy.multiply(jumps, 1.0 - damping, out=changes)
+    numpy.abs(numpy.subtract(stepped, rank, out=changes), out=changes)
+    most = [int(changes.argmax())] if changes.sum() >= tolerance * n else []
     return [*checks, Check.of(PAGERANK, "residual", most)]
 
 

@@ -17,8 +17,10 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
+from gravel.kernels.verify import buffers
 from gravel.kernels.verify.given import refuse_labels, refuse_sources
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.tree import LOST, levels_of
@@ -79,16 +81,15 @@ def check_sssp(
         weights = weights.astype(exact)
     graph = (row_offsets, column_indices, weights, distance.astype(exact, copy=False))
     blocks = row_blocks(row_offsets)
+    has, faults = make(buffers.marks(n), numpy).values()
     if predecessor is not None:
         levels = levels_of(predecessor, source)
         lost = (levels == LOST) | ((levels >= 0) != reached)
         checks.append(Check.of(RULES, "tree", numpy.flatnonzero(lost)))
-        has = numpy.zeros(n, numpy.uint8)
         run_blocks(lambda low, high: _mark_tree(*graph, predecessor, has, low, high), blocks)
         missing = numpy.flatnonzero((predecessor >= 0) & (has == 0))
         pairs = tuple((int(predecessor[v]), int(v)) for v in missing[:NAMED])
         checks.append(Check.of(RULES, "tree_arcs", missing, pairs))
-    faults = numpy.zeros(n, numpy.uint8)
     run_blocks(lambda low, high: _find_faults(*graph, reached, faults, low, high), blocks)
     for name, rule in (("relaxed", RELAXED), ("component", COMPONENT)):
         found = numpy.flatnonzero(faults & rule)

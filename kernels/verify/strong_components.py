@@ -11,7 +11,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
+from gravel.kernels.verify import buffers
 from gravel.kernels.verify.given import refuse_labels
 from gravel.kernels.verify.result import Check
 
@@ -42,21 +44,21 @@ def check_strong_components(
     strange = numpy.flatnonzero((component < 0) | (component >= n))
     if len(strange):
         return [Check.of(RULES, "ranges", strange)]
-    label = component.astype(numpy.int64)
+    label, queue, seen, entering = make(buffers.strong_searches(n), numpy).values()
+    label[:] = component
     odd = numpy.flatnonzero((label > numpy.arange(n)) | (label[label] != label))
-    queue, seen = numpy.empty(n, numpy.int64), numpy.empty(n, numpy.bool_)
-    unreached = []
-    for rows in ((row_offsets, column_indices), _turned(row_offsets, column_indices)):
-        _reach(*rows, label, queue, seen)
-        unreached.append(numpy.flatnonzero(~seen))
+    _reach(row_offsets, column_indices, label, queue, seen)
+    from_label = numpy.flatnonzero(~seen)
+    _reach(*_turned(row_offsets, column_indices), label, queue, seen)
+    to_label = numpy.flatnonzero(~seen)
     members = numpy.argsort(label, kind="stable")
     first = numpy.searchsorted(label[members], numpy.arange(n + 1))
-    left = _in_cycles(row_offsets, column_indices, label, members, first, numpy.zeros(n, numpy.int64), queue)
+    left = _in_cycles(row_offsets, column_indices, label, members, first, entering, queue)
     return [
         Check.of(RULES, "ranges", strange),
         Check.of(RULES, "smallest", odd),
-        Check.of(RULES, "from_label", unreached[0]),
-        Check.of(RULES, "to_label", unreached[1]),
+        Check.of(RULES, "from_label", from_label),
+        Check.of(RULES, "to_label", to_label),
         Check.of(RULES, "acyclic", left),
     ]
 

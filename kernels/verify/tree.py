@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import even_blocks, run_blocks
+from gravel.kernels.verify import buffers
+from gravel.kernels.verify.buffers import UNKNOWN
 
-UNKNOWN, LOST = -2, -3
-"""In `levels`: not walked yet; the walk does not end at the source."""
+LOST = -3
+"""In `levels`: the walk does not end at the source."""
 
 RANGES, SOURCE, TREE, TREE_LEVELS = 1, 2, 4, 8
 
@@ -57,7 +59,7 @@ def levels_of(predecessor: NDArray[Any], source: int) -> NDArray[Any]:
 
     Predecessors must lie between -1 and the number of vertices.
     """
-    levels = numpy.full(len(predecessor), UNKNOWN, numpy.int32)
+    levels: NDArray[numpy.int32] = buffers.levels(len(predecessor)).make(numpy)
     levels[source] = 0
     run_blocks(lambda a, b: _walk(a, b, predecessor, source, levels), even_blocks(len(predecessor)))
     return levels

@@ -47,6 +47,8 @@ def dask_settings(log: Path, threads: int, *, uses_dask_cuda: bool = False) -> d
         "distributed.comm.timeouts.connect": "30s",
         # A long kernel that holds the GIL must not look like a dead worker.
         "distributed.scheduler.worker-ttl": None,
+        # Else Dask gives up a worker that is away, restarting, 15 s after it was lost once before.
+        "distributed.deploy.lost-worker-timeout": "365d",
         "distributed.admin.tick.limit": "1h",
         "distributed.scheduler.preload": list(PRELOADS),
         **ROUTES,

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy
 
+from gravel.kernels.buffers import make
 from gravel.kernels.text.kinds import byte_kinds
 from gravel.kernels.text.lists import IN_COMMENT, LINE, ROW, TOKEN, new_state, parse_lists
+from gravel.stages.parsing import buffers
 from gravel.stages.parsing.pairs import describe
 from gravel.stages.readers import Chunk, Reading
 from gravel.stages.streams.lines import NEWLINE, LineStream, Piece, Pieces, buffer_bytes
@@ -49,11 +51,9 @@ def read_lists_on_host(
     Raises StageError naming the first bad line. The arrays of a chunk are reused for the next.
     """
     rows = Rows(lines, grammar)
-    # Those that are parsed or wait for it, and one that is read.
-    size, count = buffer_bytes(reading.block_bytes), reading.threads + 3
-    buffers = [numpy.empty(size, numpy.uint8) for _ in range(count)]
-    apart = _Apart(grammar, count)
-    with Pieces(lines, buffers, threads=1, any_length=True) as pieces:
+    made = list(buffers.pieces(reading.threads, buffer_bytes(reading.block_bytes)).make(numpy))
+    apart = _Apart(grammar, len(made))
+    with Pieces(lines, made, threads=1, any_length=True) as pieces:
         try:
             for piece, parsed in in_order(lambda each: (each, apart(each)), pieces, reading.threads):
                 if parsed is not None and rows.take(parsed):
@@ -82,14 +82,13 @@ class _Arrays:
         """Parse text that goes on from a state; returns arcs, and code and place of a fault."""
         most = len(text) // 2 + 1
         if self._length < most:
-            self._source, self._target = numpy.empty(most, numpy.int64), numpy.empty(most, numpy.int64)
-            self._weight = numpy.empty(most if self._weighted else 0)
+            self._arrays = make(buffers.edges(most, weights=most * self._weighted), numpy).values()
             self._length = most
-        arrays = self._source, self._target, self._weight
+        source, target, weight = self._arrays
         shape = rows, grammar.low, grammar.high, grammar.skip, grammar.weighted
-        arcs, code, place = parse_lists(text, kinds, *shape, state, *arrays)
-        weight = self._weight[:arcs] if self._weighted else None
-        return Chunk(self._source[:arcs], self._target[:arcs], weight), int(code), int(place)
+        arcs, code, place = parse_lists(text, kinds, *shape, state, *self._arrays)
+        found = Chunk(source[:arcs], target[:arcs], weight[:arcs] if self._weighted else None)
+        return found, int(code), int(place)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from gravel.kernels import text as faults
+from gravel.kernels.buffers import make
 from gravel.kernels.text.kinds import DELIMITER, byte_kinds
+from gravel.stages.parsing import buffers
 from gravel.stages.parsing.head import shown
 from gravel.stages.readers import LARGEST_ID, LONGEST_ID, Chunk, Reading, TextChunk
 from gravel.stages.streams.lines import LineStream, Piece, Pieces, buffer_bytes
@@ -23,9 +25,6 @@ from gravel.stages.threads import in_order
 
 if TYPE_CHECKING:
     from gravel.stages.parsing.columns import Layout
-
-SHORTEST_LINE = 4
-"""Bytes of a line that holds an edge at least: two digits, what is between them, and its end."""
 
 READERS_SHARE = 4
 """Threads that parse for each one that reads, which is about as much faster."""
@@ -127,10 +126,9 @@ def read_pieces(
 ) -> Iterator[Chunk]:
     """Yield the edges of all lines that are left; raises StageError naming the first bad line."""
     block = reading.block_bytes
-    # Those that are parsed or wait for it, one that is read, and one that waits for that.
-    size, count = buffer_bytes(max(min(block, LEAST_PIECE), block // smaller)), reading.threads + 3
-    buffers = [numpy.empty(size, numpy.uint8) for _ in range(count)]
-    with Pieces(lines, buffers, reading.threads // READERS_SHARE) as pieces:
+    size = buffer_bytes(max(min(block, LEAST_PIECE), block // smaller))
+    made = list(buffers.pieces(reading.threads, size).make(numpy))
+    with Pieces(lines, made, reading.threads // READERS_SHARE) as pieces:
         yield from parse_pieces(reading, lines, grammar, parse, pieces, pieces.release)
 
 
@@ -204,12 +202,12 @@ class _Scratch(threading.local):
     def grow(self, size: int, *, texts: bool) -> None:
         if size <= self.size:
             return
-        rows = size // SHORTEST_LINE + 1
+        rows = size // buffers.SHORTEST_LINE + 1
         if texts:
             self.text, self.offsets = numpy.empty(size, numpy.uint8), numpy.empty(2 * rows + 1, numpy.int64)
+            self.weight = numpy.empty(rows, numpy.float64)
         else:
-            self.source, self.target = numpy.empty(rows, numpy.int64), numpy.empty(rows, numpy.int64)
-        self.weight = numpy.empty(rows, numpy.float64)
+            self.source, self.target, self.weight = make(buffers.edges(rows, weights=rows), numpy).values()
         self.size = size
 
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gravel.kernels.buffers import Buffer, Table, exact, table, total, vertex_type
+from gravel.kernels.buffers import table, total, vertex_type
+from gravel.kernels.verify import buffers
 from gravel.kernels.verify.cuda.memory import (
     MAX_THREADS,
     MAX_VERTICES,
@@ -24,9 +25,6 @@ from gravel.stages.turning import turned_extent, with_turning
 
 COMPILED = 62 << 20
 """Measured: what Numba takes to compile the checks, and to be there at all."""
-
-RANK_BYTES = 40
-"""Per vertex of `gravel.kernels.verify.pagerank`: ranks, jumps, ranks after a step, changes, their order."""
 
 SENDING = 2 * MAX_THREADS * STAGE_BYTES
 """Buffers in which pieces go to a GPU, and what is read into each (gravel.kernels.verify.cuda.upload)."""
@@ -61,23 +59,13 @@ class Checked:
     def host_bytes(self) -> int:
         """Return what checks on the CPU take beside graph and labels, of one search at a time."""
         n, m, vertex = self.vertices, self.arcs, vertex_type(self.vertices)
-        if self.weighted:
-            rows: Table = (
-                Buffer("distance", "i8", n),
-                Buffer("levels", "i8", n),
-                Buffer("marks", "u1", (8, n)),
-            )
-        elif self.searches:
-            rows = Buffer("distance", "i4", n), Buffer("tests", "u1", (3, n))
-        else:
-            # The vertices' numbers, the labels' labels and two tests, later their own union-find.
-            rows = Buffer("numbers", vertex, n), Buffer("labels", vertex, n), Buffer("tests", "u1", (2, n))
         if self.strong:
-            # Labels of 64 bits, members and where they begin, arcs that enter; rows of predecessors.
-            names = ("label", "members", "first", "queue", "entering", "offsets")
-            rows += tuple(Buffer(name, "i8", n) for name in names)
-            rows += Buffer("seen", "u1", n), Buffer("order", "i8", m), Buffer("ends", vertex, (2, m))
-        return COMPILED + exact(rows)
+            rows = buffers.strong_components(n, m, vertex)
+        elif self.searches:
+            rows = buffers.paths(n) if self.weighted else buffers.search(n)
+        else:
+            rows = buffers.components(n, vertex)
+        return COMPILED + total(rows, "host")
 
     def planned(self, room: int) -> Batch | None:
         """Choose what is on a device at once within `room` bytes; None where it does not fit."""
@@ -101,7 +89,7 @@ def estimate(
     direction = traversal.direction
     if traversal.kind == "Centrality":
         outputs = (Extent(kind="Verification", vertices=graph.vertices, bytes=4096),)
-        ranks = Need(COMPILED + RANK_BYTES * graph.vertices, 0, outputs)
+        ranks = Need(COMPILED + total(buffers.pagerank(graph.vertices), "host"), 0, outputs)
         return with_turning(ranks, graph, direction, compiled=COMPILED)
     searched = turned_extent(graph, direction)
     need = _need(parameters, searched, traversal, machine)

@@ -15,7 +15,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.ids.bitmap import BLOCK, count_before, mark, members, rank
+from gravel.kernels.ids import buffers
+from gravel.kernels.ids.bitmap import count_before, mark, members, rank
+from gravel.kernels.ids.buffers import BLOCK
 from gravel.kernels.ids.distinct import distinct
 from gravel.stages.scratch_file import ScratchFile
 
@@ -35,10 +37,8 @@ class IdSet:
     """
 
     def __init__(self, folder: Path, memory: int) -> None:
-        words = max(BLOCK, memory // 16 // BLOCK * BLOCK)
-        # Pages of zeros take no memory until something is written to them.
-        self._bitmap = numpy.zeros(words, numpy.uint64)
-        self._span = 64 * words
+        self._bitmap: NDArray[Any] = buffers.words(buffers.words_within(memory)).make(numpy)
+        self._span = 64 * len(self._bitmap)
         self._base: int | None = None
         self._last_bit = -1
         self._memory = memory // 3
@@ -74,7 +74,7 @@ class IdSet:
         self._base = self._base or 0
         used = (self._last_bit // 64 + 1 + BLOCK - 1) // BLOCK * BLOCK
         self._bitmap = self._bitmap[:used]
-        self._before = numpy.empty(used // BLOCK + 1, numpy.int64)
+        self._before = buffers.counts(used).make(numpy)
         count_before(self._bitmap, self._before)
         self.bitmap_count = int(self._before[-1])
         self._sparse.finish()

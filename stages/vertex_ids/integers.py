@@ -9,7 +9,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
-from gravel.kernels.ids.bitmap import BLOCK, count_before, mark, members, rank
+from gravel.kernels.ids import buffers
+from gravel.kernels.ids.bitmap import count_before, mark, members, rank
+from gravel.kernels.ids.buffers import BLOCK
 from gravel.kernels.ids.hashed import EMPTY, ranked
 from gravel.kernels.row_blocks import even_blocks, run_blocks
 
@@ -50,10 +52,10 @@ def number_integers(columns: Sequence[NDArray[Any]]) -> Numbered:
         return _far_apart(columns, low)
     base = low // 64 * 64
     words = (high - base) // (64 * BLOCK) * BLOCK + BLOCK
-    bitmap = numpy.zeros(words, numpy.uint64)
+    bitmap = buffers.words(words).make(numpy)
     for column in columns:
         _mark(bitmap, base, column)
-    before = numpy.empty(words // BLOCK + 1, numpy.int64)
+    before = buffers.counts(words).make(numpy)
     count_before(bitmap, before)
     distinct = int(before[-1])
     dtype = numpy.dtype(index_dtype(distinct))

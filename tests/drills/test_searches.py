@@ -10,7 +10,7 @@ from tests.drills import searches
 
 
 @pytest.mark.parametrize(
-    "words", [["--searches", "1200"], ["--weights", "extreme", "--questions", "6", "--count", "150"]]
+    "words", [["--searches", "500"], ["--weights", "extreme", "--questions", "6", "--count", "60"]]
 )
 def test_none_is_wrong(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["searches", *words, "--largest", "1000"])

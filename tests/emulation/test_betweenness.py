@@ -16,9 +16,17 @@ from tests.kernels.distances.test_many import ascending, random_rows
 pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
-@pytest.mark.parametrize("deep", [False, True], ids=["rows", "one by one"])
-@pytest.mark.parametrize("piece", [3, 512])
-@pytest.mark.parametrize("form", ["vertices", "endpoints", "arcs"])
+@pytest.mark.parametrize(
+    ("form", "piece", "deep"),
+    [
+        ("vertices", 3, False),
+        ("vertices", 512, True),
+        ("endpoints", 512, False),
+        ("endpoints", 512, True),
+        ("arcs", 3, False),
+        ("arcs", 512, True),
+    ],
+)
 def test_sums_are_those_of_the_cpu(deep, piece, form, monkeypatch):
     monkeypatch.setattr(rows_cuda, "PIECE", piece)
     options = {"endpoints": form == "endpoints", "of_arcs": form == "arcs"}

@@ -25,12 +25,12 @@ def search(csr, layout, output, *, strategy="direction_optimizing", symmetric=Tr
 
 @pytest.mark.parametrize(
     ("layout", "index"),
-    [("varint", numpy.uint64), ("blocks", numpy.uint64)]
+    [("blocks", numpy.uint64)]
     + [
         pytest.param(layout, index, marks=pytest.mark.slow)
         for layout in LAYOUTS
         for index in (numpy.uint32, numpy.uint64)
-        if index is numpy.uint32 or layout not in ("varint", "blocks")
+        if index is numpy.uint32 or layout != "blocks"
     ],
 )
 def test_every_step(layout, index) -> None:

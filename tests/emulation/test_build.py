@@ -19,13 +19,13 @@ def header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text("#define EXTRA 1\n")
     monkeypatch.setattr(build, "_HEADER", path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    build._header.cache_clear()
+    build.header.cache_clear()
     yield path
-    build._header.cache_clear()
+    build.header.cache_clear()
 
 
 def value(source: str = SOURCE, option: str = "-DVALUE=2") -> int:
-    build._header.cache_clear()
+    build.header.cache_clear()
     return int(build.library(source, [option]).value())
 
 

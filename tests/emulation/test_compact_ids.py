@@ -84,8 +84,10 @@ def test_rows_and_columns_go_by_compact_ids(ranks: int) -> None:
         assert numpy.array_equal(back, part.nn.column_indices)
 
 
-@pytest.mark.parametrize(("tail", "digits"), [(2, 3), (8, 4), (40, 6)])
-@pytest.mark.parametrize(("ranks", "devices"), [(1, 1), (2, 2), (3, 1)])
+@pytest.mark.parametrize(
+    ("ranks", "devices", "tail", "digits"),
+    [(1, 1, 2, 3), (1, 1, 8, 4), (1, 1, 40, 6), (2, 2, 8, 4), (3, 1, 40, 6)],
+)
 def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int, digits: int) -> None:
     graph, sources = half_empty(tail)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)

@@ -13,8 +13,7 @@ from tests.emulation.test_many_sources_encoded import encoded
 from tests.kernels.distances.test_many import encodable, random_rows, scipy_all
 
 
-@pytest.mark.parametrize("batch", [1, 7, 64])
-@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(("symmetric", "batch"), [(True, 1), (False, 7), (True, 64)])
 @pytest.mark.parametrize("backend", ["cpu", "cuda", "varint", "blocks", "elias_fano"])
 def test_distances_are_those_of_scipy(on_cpu, backend, symmetric, batch, monkeypatch):
     if backend != "cpu":

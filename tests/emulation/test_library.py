@@ -17,6 +17,7 @@ from gravel.kernels.relabel_cuda import LabelsBack
 from tests.emulation import strict_cupy
 from tests.gravel.device_case import CASES, Case
 from tests.gravel.samples import random_edges
+from tests.parameters import slow_among
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     return Case(random_edges(vertices=150, edges=300), tmp_path)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_among(CASES, {"measured as elias_fano"}))
 def test_a_graph_on_the_device(case: Case, name: str) -> None:
     CASES[name](case)
 

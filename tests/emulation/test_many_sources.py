@@ -23,8 +23,7 @@ def found_there(rows, sources, **asked):
     return aggregate(*map(on_device, rows), sources, **asked)
 
 
-@pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
-@pytest.mark.parametrize("batch", [64, 256, 1024])
+@pytest.mark.parametrize(("batch", "share"), [(64, 0), (256, 0), (256, 16), (256, 1 << 60), (1024, 1 << 60)])
 def test_a_bit_for_each_source(batch, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
     monkeypatch.setattr(bit_parallel_cuda, "GROWING_PUSH_SHARE", share)
@@ -84,8 +83,7 @@ def test_alternating_directions_leave_nothing_behind(monkeypatch):
     assert Alternating.calls > 20
 
 
-@pytest.mark.parametrize("batch", [64, 256])
-@pytest.mark.parametrize("share", [0, 16, 1 << 60], ids=["push", "either", "pull"])
+@pytest.mark.parametrize(("batch", "share"), [(64, 0), (64, 1 << 60), (256, 16), (256, 1 << 60)])
 def test_a_search_that_ends_early_leaves_nothing_behind(share, batch, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PIECE", 5)
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)
@@ -127,8 +125,7 @@ def test_every_small_graph(independent, symmetric):
             check(found, rows, sources, **asked)
 
 
-@pytest.mark.parametrize("room", [1, 7, 4096])
-@pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
+@pytest.mark.parametrize(("room", "shared"), [(1, True), (7, False), (4096, True)])
 def test_frontiers_beyond_shared_memory(shared, room, monkeypatch):
     def plan(bits, item):
         return 2 * room * item + (bits if shared else 0), 64, room, shared
@@ -142,8 +139,7 @@ def test_frontiers_beyond_shared_memory(shared, room, monkeypatch):
         check(found, rows, sources, **asked)
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
-@pytest.mark.parametrize("share", [1, 3, 16, 1 << 20])
+@pytest.mark.parametrize(("share", "shared"), [(1, True), (3, False), (16, True), (1 << 20, False)])
 def test_a_search_that_needs_a_longer_queue_runs_again(share, shared, monkeypatch):
     def plan(bits, item):
         return 2 * item + (bits if shared else 0), 64, 1, shared
@@ -196,8 +192,10 @@ def test_two_frontiers_share_a_queue(share, again, monkeypatch):
     assert counted == ([151, 601] if again else [201])
 
 
-@pytest.mark.parametrize("shared", [False, True], ids=["bits in device memory", "in shared memory"])
-@pytest.mark.parametrize("layout", ["csr", "varint", "blocks", "elias_fano"])
+@pytest.mark.parametrize(
+    ("layout", "shared"),
+    [("csr", False), ("csr", True), ("varint", False), ("blocks", True), ("elias_fano", False)],
+)
 def test_rows_as_long_as_a_record_and_longer(layout, shared, monkeypatch):
     def plan(bits, item):
         return 2 * 16 * item + (bits if shared else 0), 64, 16, shared
@@ -305,8 +303,7 @@ def test_rows_that_a_lane_reads_alone_or_with_its_warp(arcs):
     check(found, (offsets, columns), sources, vertices=True)
 
 
-@pytest.mark.parametrize("share", [0, 1 << 60], ids=["push", "pull"])
-@pytest.mark.parametrize("piece", [256, 1 << 20])
+@pytest.mark.parametrize(("piece", "share"), [(256, 0), (1 << 20, 0), (256, 1 << 60)])
 def test_a_lane_counts_more_rows_than_its_counters_hold(piece, share, monkeypatch):
     monkeypatch.setattr(bit_parallel_cuda, "PIECE", piece)
     monkeypatch.setattr(bit_parallel_cuda, "PUSH_SHARE", share)

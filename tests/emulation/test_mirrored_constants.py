@@ -241,7 +241,7 @@ def refusals(kernel: str, assertions: Sequence[str]) -> str:
         *defined,
         "-fsyntax-only",
         "-include",
-        str(build._header()),
+        str(build.header()),
         "-x",
         "c++",
         "-",

@@ -14,6 +14,7 @@ from tests.emulation import strict_cupy
 from tests.kernels.bfs.test_multi_source import check_batch
 from tests.kernels.conformance import check, csr_of, sources_of
 from tests.kernels.cuda_case import fast_csr, rmat
+from tests.parameters import slow_among
 from tests.zoo import ZooGraph
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
@@ -42,15 +43,16 @@ def hub_of_units() -> Any:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("constants", WAYS, ids=str)
-@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize(
+    ("output", "constants"), list(zip(("distance", "both", "both"), WAYS, strict=True)), ids=str
+)
 def test_every_source_has_its_own_labels(output: str, constants: dict[str, Any], layout: str) -> None:
     skewed = fast_csr(rmat(8, 8), symmetric=True)
     for csr in (*(csr_of(name, True) for name in SMALL), skewed, hub_of_units()):
         search(csr, layout, output, **constants)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", slow_among(LAYOUTS, {"csr", "varint", "elias_fano"}))
 def test_directed_graphs_and_wide_vertices(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     directed = fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64)
     search(directed, layout, "both", symmetric=False)
@@ -60,7 +62,7 @@ def test_directed_graphs_and_wide_vertices(monkeypatch: pytest.MonkeyPatch, layo
         search(wide, layout, "both", **constants)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", slow_among(LAYOUTS, {"varint", "blocks", "elias_fano"}))
 def test_wide_predecessors(monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
     monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
     search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import numpy
@@ -26,6 +27,9 @@ WAYS: list[dict[str, Any]] = [
 """Constants that lead through hops, dealing, and levels of the whole grid."""
 
 
+each_width = pytest.mark.parametrize(("width", "layout"), list(zip(cycle((4, 8)), encoded_layouts())))
+
+
 def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **constants: Any) -> Any:
     given = {"block": grid_kernels.THREADS, "output": output, "symmetric": symmetric} | constants
     made = prepare(strict_cupy.encoded(layout, csr), strategy="persistent", **given)
@@ -46,16 +50,16 @@ def caterpillar(length: int, legs: int) -> Any:
 
 
 @pytest.mark.parametrize("layout", encoded_layouts())
-@pytest.mark.parametrize("constants", WAYS, ids=str)
-@pytest.mark.parametrize("output", ["distance", "both"])
+@pytest.mark.parametrize(
+    ("output", "constants"), list(zip(("distance", "both", "both", "both"), WAYS, strict=True)), ids=str
+)
 def test_every_way(output: str, constants: dict[str, Any], layout: str) -> None:
     skewed = fast_csr(rmat(8, 8), symmetric=True)
     for csr in (*(csr_of(name, True) for name in SMALL), skewed):
         search(csr, layout, output, **constants)
 
 
-@pytest.mark.parametrize("layout", encoded_layouts())
-@pytest.mark.parametrize("width", [4, 8])
+@each_width
 def test_long_rows_within_hops(width: int, layout: str) -> None:
     """Rows of more neighbours than a record holds are decoded into the entries of a warp."""
     for legs in (9, 480):
@@ -88,14 +92,16 @@ def test_rows_for_a_block_and_for_the_whole_grid(layout: str) -> None:
     assert made.strategy == "persistent"
 
 
-@pytest.mark.parametrize("layout", encoded_layouts())
-@pytest.mark.parametrize("width", [4, 8])
-def test_directed_graphs_wide_vertices_and_wide_predecessors(
-    monkeypatch: pytest.MonkeyPatch, width: int, layout: str
-) -> None:
+@each_width
+def test_directed_graphs_and_wide_vertices(width: int, layout: str) -> None:
     directed = fast_csr(rmat(7, 8), symmetric=False, index=numpy.uint64)
-    for narrow in (1 << 31, 1):
-        monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", narrow)
-        for output in ("both", "distance"):
-            search(directed, layout, output, symmetric=False, width=width)
-    search(fast_csr(rmat(7, 8), symmetric=True), layout, "predecessor", width=width)
+    search(directed, layout, "both", symmetric=False, width=width)
+
+
+def test_wide_predecessors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which no layout has to do with."""
+    monkeypatch.setattr("gravel.kernels.bfs.cuda.labels.NARROW", 1)
+    for index in (numpy.uint32, numpy.uint64):
+        directed = fast_csr(rmat(7, 8), symmetric=False, index=index)
+        search(directed, "blocks", "both", symmetric=False)
+    search(fast_csr(rmat(7, 8), symmetric=True), "blocks", "predecessor")

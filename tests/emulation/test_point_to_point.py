@@ -18,7 +18,7 @@ from tests.parameters import slow_among
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
 RANDOM = [*range(3, 48, 4)]
-GRAPHS = [*special(), *map(random_graph, RANDOM)]
+GRAPHS = [*special(150), *map(random_graph, RANDOM)]
 
 
 def placed(rows: Any, index: Any) -> Any:

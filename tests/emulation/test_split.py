@@ -55,7 +55,10 @@ def indexed(offsets: Any, threshold: int, dtype: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("graph", [*ZOO, SKEWED], ids=lambda graph: graph.name)
 def test_shares_are_those_of_the_cpu(graph: ZooGraph) -> None:
     n = graph.vertex_count
-    for symmetric, ranks, threshold in itertools.product((True, False), (1, 3, 4), (0, 3, 10**6)):
+    for symmetric, ranks, threshold in (
+        *((True, 3, 0), (True, 4, 3), (True, 1, 10**6)),
+        *((False, 4, 0), (False, 1, 3), (False, 3, 10**6)),
+    ):
         offsets, columns = fast_csr(graph, symmetric=symmetric)
         lengths = numpy.diff(offsets)
         above = lengths > threshold

@@ -11,10 +11,13 @@ from gravel.kernels.sssp import prepare
 from gravel.kernels.sssp.cuda import by_weight
 from tests.emulation import grid_kernels, strict_cupy
 from tests.emulation.test_sssp import check
-from tests.kernels.sssp.test_by_weight import DIRECTED, SYMMETRIC, both_ways, skewed, with_one_way_zeros
-from tests.kernels.sssp_case import as_floats, distances, random_graph, weighted
+from tests.kernels.sssp.test_by_weight import both_ways, skewed, with_one_way_zeros
+from tests.kernels.sssp_case import as_floats, distances, random_graph, special, weighted
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
+
+DIRECTED = [*special(150), *map(random_graph, range(0, 48, 5))]
+SYMMETRIC = list(map(both_ways, DIRECTED))
 
 
 @pytest.mark.parametrize("graph", SYMMETRIC, ids=str)
@@ -30,8 +33,7 @@ def test_pulls_at_once_and_never(graph: Any, share: float, monkeypatch: pytest.M
         check(graph, by_weight=True, symmetric=True, width=width, sources=[0])
 
 
-@pytest.mark.parametrize("dtype", [numpy.uint32, numpy.float32])
-@pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
+@pytest.mark.parametrize(("dtype", "index"), [(numpy.uint32, numpy.uint32), (numpy.float32, numpy.uint64)])
 def test_a_skewed_graph(dtype: Any, index: Any) -> None:
     check(skewed(dtype, 600, 5000), index=index, by_weight=True, symmetric=True, sources=[0, 300])
 

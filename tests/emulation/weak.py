@@ -54,14 +54,14 @@ def program(main: str, kernel: str, extra: str = "", mutation: tuple[str, str] |
     head, tail = (_FOLDER / main).read_text().split("// KERNEL\n")
     square = (_FOLDER / "square.hpp").read_text()
     tail = tail.replace(f'#include "{LITMUS}/square.hpp"\n', square)
-    memory = (_FOLDER / "weak_memory.hpp").read_text()
-    source = f"{build._HEADER.read_text()}\n{memory}\n#define EXTRA {extra}\n{head}{text}\n{tail}"
-    folder = build._folder(source, str(_memory()), *_WATCH)
+    before = build.header(_FOLDER / "weak_memory.hpp", options=_WATCH)
+    source = f"#define EXTRA {extra}\n{head}{text}\n{tail}"
+    folder = build._folder(str(before), source, str(_memory()), *_WATCH)
     file, watched, made = folder / "main.cpp", folder / "main.o", folder / "main"
     with FileLock(folder / "lock"):
         if not made.exists():
             file.write_text(source)
-            build._compile("-c", *_WATCH, str(file), made=watched)
+            build._compile("-c", *_WATCH, "-include", str(before), str(file), made=watched)
             build._compile(str(watched), str(_memory()), made=made)
     return made
 

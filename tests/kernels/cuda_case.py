@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy
@@ -19,6 +20,7 @@ def names(value: object) -> str | None:
     return value.name if isinstance(value, ZooGraph) else None
 
 
+@cache
 def rmat(scale: int, edge_factor: int = 12, seed: int = 3) -> ZooGraph:
     """A skewed graph with hubs, isolated vertices and several levels."""
     random = numpy.random.default_rng(seed)

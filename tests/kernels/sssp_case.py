@@ -55,8 +55,8 @@ def random_graph(seed: int) -> WeightedGraph:
     return weighted(f"random {seed}", n, pairs, drawn)
 
 
-def special() -> list[WeightedGraph]:
-    """Return graphs of one kind each."""
+def special(levels: int = 3000) -> list[WeightedGraph]:
+    """Return graphs of one kind each, one of so many levels."""
     ring = [(v, (v + 1) % 50) for v in range(50)]
     both = ring + [(v, u) for u, v in ring]
     star = [(0, v) for v in range(1, 6000)] + [(v, 0) for v in range(1, 6000)]
@@ -75,7 +75,10 @@ def special() -> list[WeightedGraph]:
         ),
         weighted("star", 6000, star, rng.integers(0, 9, len(star)).astype(numpy.uint32)),
         weighted(
-            "long path", 3000, [(v, v + 1) for v in range(2999)], numpy.full(2999, 1 << 31, numpy.uint32)
+            "long path",
+            levels,
+            [(v, v + 1) for v in range(levels - 1)],
+            numpy.full(levels - 1, 1 << 31, numpy.uint32),
         ),
         weighted("parallel", 2, [(0, 1)] * 5, numpy.array([5, 3, 9, 3, 4], numpy.uint32)),
     ]

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy
 
+from gravel.pipeline.plan.model import StageRun
 from gravel.stages.artifact import Json
 from gravel.stages.artifacts import Graph, Measurement
 from gravel.stages.rank_group import RankContext
 from gravel.stages.stage import Extent, Machine, Need, Origin, Slot, Stage
-from tests.pipeline.tiny_stages import Tiny, graph_of, mark, measurement
+from tests.pipeline.tiny_stages import Tiny, await_files, begun, graph_of, mark, measurement, stage_run
 
 
 class Sized(Tiny):
@@ -36,13 +37,14 @@ class Sized(Tiny):
 def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph:
     """Make numbers that rest on the inputs', and note where."""
     mark(parameters)
-    time.sleep(parameters.sleep)
+    await_files(parameters)
     total = parameters.value
     for each in inputs:
         offsets = numpy.asarray(each.row_offsets)
         total += int(offsets.sum() % 1000)
         if parameters.spoil:
             offsets[0] += 1
+            mark(parameters, "spoilt")
     if parameters.random:
         total += time.time_ns() % 997
     if parameters.die_after and not Path(parameters.die_after).exists():
@@ -62,7 +64,7 @@ def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph
 def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measurement:
     """Note what the inputs were."""
     mark(parameters)
-    time.sleep(parameters.sleep)
+    await_files(parameters)
     if parameters.cut and not Path(parameters.cut).exists():
         Path(parameters.cut).touch()
         offsets = numpy.asarray(inputs[0].row_offsets)
@@ -103,3 +105,12 @@ FILL = Stage("fill", 1, "Fills.", Sized, {"inputs": GRAPHS}, ("Graph",), fill, _
 LOOK = Stage("look", 1, "Looks.", Sized, {"inputs": GRAPHS}, ("Measurement",), look, _look_need)
 RANKS = replace(LOOK, name="look_as_ranks", run=look_as_ranks, ranks=lambda parameters: 2)
 FOREIGN = replace(FILL, name="foreign", origin=Origin("own.py", "code"))
+
+
+def looks_of_two(marks: Path, number: int) -> list[StageRun]:
+    """Runs of `LOOK` on `a`, of which the first two run on two workers at the same time."""
+    awaits = {0: begun(marks, 1), 1: begun(marks, 0)}
+    return [
+        stage_run(f"l{value}", LOOK, "a", value=value, awaits=awaits.get(value, ""), marks=str(marks))
+        for value in range(number)
+    ]

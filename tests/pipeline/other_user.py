@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import pytest
 
+from gravel.kernels.compiled.folder import folder_path
 from tests.drills.gravel import PROGRAM, call_inside
 
 OTHER = 65534
@@ -48,11 +49,12 @@ def give(path: Path, user: int = OTHER) -> None:
 
 def compiled(user: int) -> Path:
     """Return the folder of kernels that tests have had compiled for a user: each takes seconds."""
-    folder = Path(tempfile.gettempdir()) / f"gravel-compiled-{user or os.geteuid()}"
+    if not user:
+        return folder_path()
+    folder = Path(tempfile.gettempdir()) / f"gravel-compiled-{user}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-        if user:
-            os.chown(folder, user, user)
+        os.chown(folder, user, user)
     return folder
 
 

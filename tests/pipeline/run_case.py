@@ -50,7 +50,7 @@ def searches(root: Path, outcome: RunOutcome, key: str) -> list[dict[str, Any]]:
     return found
 
 
-def until(condition: Callable[[], object], seconds: float = 20) -> None:
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until a condition holds, and no longer than this."""
     limit = time.monotonic() + seconds
     while not condition() and time.monotonic() < limit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import signal
 import time
@@ -18,12 +19,20 @@ from gravel.stages.errors import StageError
 from gravel.stages.rank_group import RankContext
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Slot, Stage
 
+AWAITED_SECONDS = 120.0
+"""After which what a stage waits for counts as what never comes."""
+
 
 class Tiny(Parameters):
-    """What a tiny stage does besides adding numbers up; `marks` is a folder that notes every call."""
+    """What a tiny stage does besides adding numbers up.
+
+    `marks` is a folder that notes every call, `awaits` a pattern of files, one of which must be there before
+    the stage goes on.
+    """
 
     value: int = 0
     marks: str = ""
+    awaits: str = ""
     sleep: float = 0.0
     fail: str = ""
     once: str = ""
@@ -48,6 +57,20 @@ def mark(parameters: Tiny, kind: str = "ran") -> int:
 def count(marks: Path, value: int, kind: str = "ran") -> int:
     """Return how often the stage with this value was called."""
     return len(list(marks.glob(f"{kind}-{value}-*")))
+
+
+def begun(marks: Path, value: int) -> str:
+    """Return the files that the stage with this value notes its calls in, as another one `awaits` them."""
+    return f"{marks}/ran-{value}-*"
+
+
+def await_files(parameters: Tiny) -> None:
+    """Wait for what another stage or process does, however long that takes on a busy machine."""
+    deadline = time.monotonic() + AWAITED_SECONDS
+    while parameters.awaits and not glob.glob(parameters.awaits):  # noqa: PTH207
+        if time.monotonic() > deadline:
+            raise StageError(f"there never was a file {parameters.awaits}")
+        time.sleep(0.01)
 
 
 def square(item: int) -> int:
@@ -85,6 +108,7 @@ def misbehave(context: Any, parameters: Tiny) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         if parameters.once == "memory":
             raise MemoryError("pretended")
+    await_files(parameters)
     deadline = time.monotonic() + parameters.sleep
     while time.monotonic() < deadline:
         context.progress(int(1000 * (parameters.sleep - deadline + time.monotonic())), None, "ms")

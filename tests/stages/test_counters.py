@@ -111,6 +111,9 @@ FAKE = """
         return open({sample!r}).read()
     def search():
         subprocess.run(program, check=True)
+    def searched(same):
+        with open(os.path.join(program[-1], "found.json"), "w") as file:
+            file.write('{"same": %s}' % same)
 """
 
 FAKE_CUPY = """
@@ -182,14 +185,11 @@ def test_a_metric_that_this_version_does_not_know_is_left_out(ncu: Any) -> None:
     ("body", "why"),
     [
         (f"write({REFUSED!r}); sys.exit(1)", "may not read the GPU's counters"),
-        ("search(); write('==WARNING== No kernels were profiled.')", "no kernels"),
-        ("search(); write(sample().replace('4,000', 'many'))", "2025.3.1.0 wrote could not be read"),
+        ("searched('true'); write('==WARNING== No kernels were profiled.')", "no kernels"),
+        ("searched('true'); write(sample().replace('4,000', 'many'))", "2025.3.1.0 wrote could not be read"),
         ("print('segmentation fault'); sys.exit(139)", "status 139: segmentation fault"),
         ("time.sleep(60)", "longer than"),
-        (
-            "write(sample()); open(os.path.join(program[-1], 'found.json'), 'w').write('{\"same\": false}')",
-            "did not find what they found before",
-        ),
+        ("write(sample()); searched('false')", "did not find what they found before"),
     ],
 )
 def test_where_the_tool_reads_nothing_it_is_said_why(ncu: Any, body: str, why: str) -> None:

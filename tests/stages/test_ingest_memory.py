@@ -9,6 +9,8 @@ import pyarrow
 import pytest
 from pyarrow import csv
 
+from tests.parameters import slow_among
+
 CHILD = """
 import json, sys
 from pathlib import Path
@@ -61,7 +63,7 @@ def lists(tmp_path_factory):
     return folder, files
 
 
-@pytest.mark.parametrize("name", ["small", "middle", "large"])
+@pytest.mark.parametrize("name", slow_among(["small", "middle", "large"], {"small", "middle"}))
 def test_the_peak_is_within_what_is_stated(lists, name):
     folder, files = lists
     need, peak, edges, stated = measure(folder, file=str(files[name]))
@@ -69,7 +71,7 @@ def test_the_peak_is_within_what_is_stated(lists, name):
     assert edges <= stated
 
 
-@pytest.mark.parametrize("name", ["large", "hashed"])
+@pytest.mark.parametrize("name", slow_among(["large", "hashed"], {"large"}))
 def test_a_small_budget_holds_whatever_the_size(lists, name):
     folder, files = lists
     need, peak, _, _ = measure(folder, file=str(files[name]), memory="16MiB")

@@ -70,7 +70,7 @@ def graphs(draw: Any) -> tuple[Any, Any]:
     return made, stored if layout is None else call(compress, {"codec": layout}, input=stored)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(both=graphs(), data=st.data())
 def test_it_is_the_induced_subgraph_of_networkx(both: Any, data: Any) -> None:
     made, stored = both

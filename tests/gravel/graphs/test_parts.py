@@ -76,7 +76,7 @@ def rows_of(table: Any, names: Any = None) -> list[Any]:
     return sorted(zip(*columns, strict=True))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=50)
 @given(both=graphs(), data=st.data())
 def test_all_is_that_of_networkx(both: Any, data: Any) -> None:
     graph, expected = both

@@ -24,7 +24,7 @@ def test_every_method_is_asked():
 @pytest.mark.parametrize("directed", [False, True], ids=["undirected", "directed"])
 @pytest.mark.parametrize("name", ALL)
 def test_cut_off_at_any_line_and_asked_again(name, directed):
-    times = 12 if name in SLOW else 80
+    times = 8 if name in SLOW else 30
     rng = numpy.random.default_rng(len(name))
     assert spoiled(skewed(directed=directed), name, ALL[name], rng, times) == []
 

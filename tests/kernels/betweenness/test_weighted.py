@@ -36,7 +36,7 @@ def rows_of(adjacency, number):
     return (numpy.cumsum([0, *map(len, rows)]), columns), lengths
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),
     kind=st.sampled_from([networkx.Graph, networkx.DiGraph]),

@@ -15,7 +15,7 @@ from tests.kernels.betweenness.test_weighted import WEIGHTS, drawn, rows_of
 from tests.kernels.distances.test_many import random_rows
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),
     kind=st.sampled_from([networkx.Graph, networkx.DiGraph]),

@@ -14,7 +14,7 @@ from gravel.kernels.order import apply, permutation, statistics
 from gravel.kernels.threads import set_threads
 
 SIZES, MIXING = (1 << 8, 1 << 12, 1 << 16), (0.6, 0.25, 0.1, 0.05)
-VERTICES, EDGES = 5 * (1 << 16) // 2 + 77, 2_000_000
+VERTICES, EDGES = 5 * (1 << 16) // 2 + 77, 1_000_000
 
 
 def made(**parameters):

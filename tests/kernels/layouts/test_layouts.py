@@ -163,7 +163,7 @@ def test_edge_rows_come_back(layout: str, largest: int) -> None:
 
 
 @pytest.mark.parametrize("layout", STREAMS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(rows=rows_of(U32))
 @example(rows=[[0, 2**31]])
 def test_uint32_rows_come_back(layout: str, rows: list[list[int]]) -> None:
@@ -171,7 +171,7 @@ def test_uint32_rows_come_back(layout: str, rows: list[list[int]]) -> None:
 
 
 @pytest.mark.parametrize("layout", STREAMS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(rows=rows_of(U64))
 @example(rows=[[2**63], [1, 2**63 + 5]])
 def test_uint64_rows_come_back(layout: str, rows: list[list[int]]) -> None:
@@ -275,7 +275,7 @@ def test_bad_byte_offsets_are_refused(layout: str, offsets: list[int]) -> None:
 
 
 @pytest.mark.parametrize("layout", STREAMS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), largest=st.sampled_from([U32, U64]))
 def test_any_bytes_are_read_or_refused(layout: str, data: st.DataObject, largest: int) -> None:
     """Where bytes are accepted, rows ascend below the bound; nothing else can be said of them."""

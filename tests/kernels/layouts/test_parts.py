@@ -23,7 +23,7 @@ def offsets_of(lengths):
     return numpy.concatenate([[0], numpy.cumsum(lengths, dtype=numpy.int64)]).astype(numpy.int64)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     draw.lists(draw.integers(0, 300) | draw.integers(1000, 2000), max_size=200),
     draw.sampled_from([2304, 5000]),
@@ -74,7 +74,7 @@ def test_offsets_that_leave_the_stream_are_refused():
             host_offsets(rows)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     draw.lists(draw.integers(0, 300) | draw.integers(4000, 9000), max_size=200),
     draw.sampled_from([1, 100, 1024, 20_000, 1 << 20]),

@@ -47,7 +47,7 @@ def test_zoo(graph, method):
 
 
 @given(st.lists(st.integers(0, 200), max_size=80), st.sampled_from(LIGHT), st.integers(1, 9))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_degrees_in_any_blocks(lengths, method, least_work):
     lengths = numpy.array(lengths, numpy.int64)
     with pytest.MonkeyPatch.context() as patch:

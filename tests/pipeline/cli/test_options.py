@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gravel.kernels.compiled.folder import folder_path
 from tests import forked
 from tests.drills.gravel import PROGRAM, call_inside
 from tests.pipeline.cli.test_run import gravel
@@ -80,7 +81,8 @@ def test_no_cache_is_made_in_the_root_or_at_home(place: str, file: Path, tmp_pat
     here = Path("/") if place == "/" else home
     there = {each.name for each in here.iterdir()}
     run = ("run", str(file), "--only", "edges", "--cluster", "inline")
-    ran = call_inside([*PROGRAM, *run], here, HOME=str(home), XDG_CACHE_HOME="", GRAVEL_CACHE="")
+    moved = {"HOME": str(home), "XDG_CACHE_HOME": "", "GRAVEL_COMPILED": str(folder_path())}
+    ran = call_inside([*PROGRAM, *run], here, GRAVEL_CACHE="", **moved)
     assert ran.returncode == 0, ran.stderr
     assert ".gravel" not in {each.name for each in here.iterdir()} - there
     assert (home / ".cache" / "gravel" / "results" / "recipes").is_dir()

@@ -86,7 +86,7 @@ def test_each_edge_is_looked_at_a_few_times(tmp_path, made, reads, monkeypatch, 
 
     monkeypatch.setattr(attempts.Attempts, "begin", counted)
     reads_an_edge = []
-    for size in (40, 120):
+    for size in (20, 60):
         reads.clear()
         offers.clear()
         plan = plan_of(*shape(size))

@@ -18,7 +18,7 @@ from gravel.stages.artifacts import Traversal
 MIB = 1 << 20
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.sampled_from(sorted(ITEMSIZE)),
     st.lists(st.integers(0, 3000), min_size=1, max_size=3).map(tuple),

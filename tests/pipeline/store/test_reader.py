@@ -217,7 +217,7 @@ def test_quarantine_of_what_is_gone_is_quiet(cache, told):
 
 def test_checking_hundreds_of_artifacts_is_quick(cache):
     record = publish(cache, graph())
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(500):
         assert cache.check(record.id) is None
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

@@ -30,7 +30,7 @@ from gravel.pipeline.workers.worker_facts import refuse_other_versions
 from tests.drills.gravel import PROGRAM, call_inside
 from tests.kernels.tree_copy import TreeCopy
 from tests.pipeline.run_case import states
-from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, count, plan_of, stage_run
+from tests.pipeline.tiny_stages import ADD, DEVICES, MAKE, begun, count, plan_of, stage_run
 from tests.pipeline.workers.certificates import make_certificates
 from tests.pipeline.workers.dask_processes import DaskProcesses
 
@@ -150,13 +150,10 @@ def test_a_stage_is_stopped_at_its_time_limit_and_the_rest_goes_on(
     cluster: DaskProcesses, tmp_path: Path
 ) -> None:
     marks = tmp_path / "marks"
-    plan = limited(marks, 1.0)
-    began = time.monotonic()
-    outcome = run(plan, tmp_path / "cache", cluster.address)
-    assert time.monotonic() - began < 40
+    outcome = run(limited(marks, 2.0), tmp_path / "cache", cluster.address)
     assert states(outcome) == {"a": "computed", "slow": "failed", "rests": "skipped", "other": "computed"}
     error = outcome.record["stages"][1]["error"]
-    assert "it was stopped at its time limit of 1 s" in error
+    assert "it was stopped at its time limit of 2 s" in error
     assert "ms were done" in error
     started = int(next(marks.glob("ran-2-*")).name.rsplit("-", 1)[1])
     assert not psutil.pid_exists(started)  # what it ran in is gone, not only forgotten
@@ -168,10 +165,11 @@ def test_a_run_that_fails_fast_restarts_the_worker_that_still_works(
 ) -> None:
     from distributed import Client
 
+    marks = tmp_path / "marks"
     plan = plan_of(
         stage_run("a", MAKE, value=1),
-        stage_run("slow", ADD, "a", value=2, sleep=60.0),
-        stage_run("bad", ADD, "a", value=3, sleep=0.2, fail="stage"),
+        stage_run("slow", ADD, "a", value=2, sleep=60.0, marks=str(marks)),
+        stage_run("bad", ADD, "a", value=3, awaits=begun(marks, 2), fail="stage"),
     )
     with Client(cluster.address, set_as_default=False) as client:
         before = client.run(os.getpid)
@@ -187,7 +185,7 @@ def limited(marks: Path, limit: float) -> Plan:
         stage_run("a", MAKE, value=1),
         replace(slow, time_limit=limit),
         stage_run("rests", ADD, "slow", value=3),
-        replace(stage_run("other", ADD, "a", value=4, sleep=0.2), time_limit=50.0),
+        replace(stage_run("other", ADD, "a", value=4), time_limit=50.0),
     )
 
 
@@ -198,14 +196,12 @@ def test_a_stage_of_an_inline_run_is_stopped_too(tmp_path: Path, aside: bool) ->
     def carry_out() -> None:
         outcomes.append(run(limited(tmp_path / "marks", 0.3), tmp_path / "cache", "inline"))
 
-    began = time.monotonic()
     if aside:  # where no signal handler can be
         thread = threading.Thread(target=carry_out)
         thread.start()
-        thread.join(30)
+        thread.join()
     else:
         carry_out()
-    assert time.monotonic() - began < 20
     assert states(outcomes[0]) == {"a": "computed", "slow": "failed", "rests": "skipped", "other": "computed"}
     assert "its time limit of 0.3 s" in outcomes[0].record["stages"][1]["error"]
 
@@ -218,10 +214,8 @@ def test_who_refuses_or_says_nothing_is_no_scheduler(tmp_path: Path, monkeypatch
         for listens, why in ((False, "ConnectionRefusedError"), (True, "TimeoutError")):
             if listens:
                 silent.listen()
-            began = time.monotonic()
             with pytest.raises(RequestError, match=rf"no Dask scheduler answers at .* \({why}\)"):
                 connect("run", f"tcp://127.0.0.1:{port}", tmp_path)
-            assert time.monotonic() - began < 10
 
 
 def test_workers_of_other_code_or_without_gravel_or_the_cache_are_refused(
@@ -297,11 +291,9 @@ def test_a_lost_scheduler_ends_the_run_and_the_next_one_goes_on(tmp_path: Path) 
             stage_run("a", MAKE, value=1, marks=str(marks)),
             stage_run("b", ADD, "a", value=2, sleep=60.0, marks=str(marks)),
         )
-        began = time.monotonic()
         with pytest.raises(GravelError, match=r"scheduler at tcp://.* was lost .*; 1 of 2 results are kept"):
             run(plan, root, dask.address)
         killer.join()
-        assert time.monotonic() - began < 30
     _, record = find_run(root, "last")
     assert record["state"] == "failed"
     assert [stage["state"] for stage in record["stages"]] == ["computed", "interrupted"]

@@ -27,7 +27,7 @@ sys.exit(run(Path(sys.argv[1]), "inline").exit_code)
 def run(root: Path, cluster: str) -> RunOutcome:
     plan = plan_of(
         stage_run("a", FILL, value=1, count=NUMBERS, marks=str(root)),
-        stage_run("b", LOOK, "a", marks=str(root), cut=str(root / "cut"), sleep=0.5),  # until a is published
+        stage_run("b", LOOK, "a", awaits=f"{root}/cache/recipes/*.json", cut=str(root / "cut")),
     )
     options = RunOptions(
         cache_root=root / "cache", cluster=cluster, backend="cpu", workers=1, resident_memory="0"

@@ -13,7 +13,7 @@ from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.store.cache import Cache
-from tests.pipeline.memory_stages import FILL, LOOK
+from tests.pipeline.memory_stages import FILL, looks_of_two
 from tests.pipeline.run_case import searches
 from tests.pipeline.tiny_stages import plan_of, stage_run
 from tests.pipeline.workers.dask_processes import OWN_HOST, DaskProcesses
@@ -50,7 +50,7 @@ def test_a_result_is_read_on_each_host(
     monkeypatch.setattr(placement, "MIN_BYTES", 1)
     plan = plan_of(
         stage_run("a", FILL, count=2 * MIB),
-        *(stage_run(f"l{place}", LOOK, "a", value=place, sleep=0.5) for place in range(6)),
+        *looks_of_two(tmp_path / "marks", 6),
     )
     options = RunOptions(cache_root=tmp_path, cluster=hosts.address, backend="cpu", host_memory="2GiB")
     outcome = execute(plan, options)

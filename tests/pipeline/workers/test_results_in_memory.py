@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,6 +18,7 @@ from gravel.pipeline.scheduler import placement
 from gravel.pipeline.scheduler.execution import execute
 from gravel.pipeline.scheduler.machine import RunOptions
 from gravel.pipeline.scheduler.outcome import RunOutcome
+from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.reader import open_artifact
 from gravel.pipeline.store.writer import ArtifactWriter
@@ -27,9 +27,9 @@ from gravel.pipeline.workers.protocol import Readable, Written
 from gravel.pipeline.workers.results_in_memory import WriteBehind
 from gravel.stages.artifact import Artifact
 from tests.drills.gravel import PROGRAM, call_inside
-from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS
+from tests.pipeline.memory_stages import FILL, FOREIGN, LOOK, RANKS, looks_of_two
 from tests.pipeline.run_case import Kept, by_key, searches, states, until, whole
-from tests.pipeline.tiny_stages import count, plan_of, stage_run
+from tests.pipeline.tiny_stages import begun, count, plan_of, stage_run
 from tests.pipeline.workers.dask_processes import DaskProcesses
 
 MIB = 1 << 17
@@ -55,8 +55,9 @@ def run(plan: Plan, root: Path, cluster: str = "inline", **options: Any) -> RunO
     return execute(plan, RunOptions(cache_root=root, cluster=cluster, backend="cpu", workers=2, **options))
 
 
-@pytest.mark.parametrize("cluster", ["inline", "local"])
-def test_a_stage_reads_what_is_in_memory(tmp_path: Path, cluster: str) -> None:
+@pytest.mark.parametrize("inline", [True, False], ids=["inline", "workers"])
+def test_a_stage_reads_what_is_in_memory(tmp_path: Path, workers: str, inline: bool) -> None:
+    cluster = "inline" if inline else workers
     plan = plan_of(stage_run("a", FILL, count=MIB), stage_run("b", LOOK, "a"))
     outcome = run(plan, tmp_path, cluster)
     assert outcome.exit_code == 0
@@ -90,19 +91,20 @@ def test_dependents_do_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest
     gate, write = threading.Event(), WriteBehind._write
 
     def late(self: WriteBehind, result: Any) -> Any:
-        assert gate.wait(20)
+        assert gate.wait(60)
         return write(self, result)
 
     def open_gate() -> None:
-        until(lambda: count(tmp_path / "marks", 3), 15)
-        gate.set()
+        until(lambda: count(tmp_path / "marks", 3), 50)
+        if count(tmp_path / "marks", 3):
+            gate.set()
 
     monkeypatch.setattr(WriteBehind, "_write", late)
     marks = str(tmp_path / "marks")
     plan = plan_of(
         stage_run("a", FILL, count=MIB, value=1, marks=marks),
         stage_run("b", FILL, "a", count=MIB, value=2, marks=marks),
-        stage_run("c", LOOK, "b", value=3, marks=marks, sleep=0.2),
+        stage_run("c", LOOK, "b", value=3, marks=marks),
     )
     watcher = threading.Thread(target=open_gate)
     watcher.start()
@@ -129,8 +131,7 @@ def test_what_is_changed_before_it_is_written_is_not_published(
     write = WriteBehind._write
 
     def late(self: WriteBehind, result: Any) -> Any:
-        until(lambda: count(tmp_path / "marks", 2))
-        time.sleep(0.2)
+        until(lambda: count(tmp_path / "marks", 2, "spoilt"), 60)
         return write(self, result)
 
     monkeypatch.setattr(WriteBehind, "_write", late)
@@ -211,7 +212,7 @@ def test_memory_that_is_short_is_not_taken(tmp_path: Path, monkeypatch: pytest.M
     assert searches(tmp_path, outcome, "b")[0]["type"] == "StoredArray"
 
 
-def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path) -> None:
+def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path, workers: str) -> None:
     marks = str(tmp_path / "marks")
     size = 24 * MIB
     plan = plan_of(
@@ -219,7 +220,7 @@ def test_a_lost_worker_takes_results_that_were_not_written(tmp_path: Path) -> No
         stage_run("b", FILL, "a", count=3, value=2, marks=marks, die_after=str(tmp_path / "died")),
         stage_run("c", LOOK, "a", "b"),
     )
-    outcome = run(plan, tmp_path / "cache", "local")
+    outcome = run(plan, tmp_path / "cache", workers)
     assert outcome.exit_code == 0
     assert searches(tmp_path / "cache", outcome, "c")[0]["sum"] == size * (size + 1) // 2
     assert count(tmp_path / "marks", 2) == 2
@@ -254,9 +255,10 @@ def test_what_read_a_lost_result_that_comes_out_different_reads_again(
 
 
 def test_other_workers_read_a_result_from_its_files(tmp_path: Path, workers: str) -> None:
+    marks = tmp_path / "marks"
     plan = plan_of(
-        stage_run("a", FILL, count=MIB),
-        *(stage_run(f"l{place}", LOOK, "a", value=place, sleep=0.3) for place in range(4)),
+        stage_run("a", FILL, count=MIB, value=9),
+        *looks_of_two(marks, 4),
         stage_run("r", RANKS, "a"),
     )
     outcome = run(plan, tmp_path, workers)
@@ -272,9 +274,11 @@ def test_other_workers_read_a_result_from_its_files(tmp_path: Path, workers: str
 
 
 def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Path, workers: str) -> None:
+    marks = tmp_path / "marks"
+    unkept: dict[str, Any] = {"count": MIB, "keep": False, "marks": str(marks)}
     plan = plan_of(
-        stage_run("a", FILL, count=MIB, keep=False, value=1, sleep=0.3),
-        stage_run("b", FILL, count=MIB, keep=False, value=2, sleep=0.3),
+        stage_run("a", FILL, value=1, awaits=begun(marks, 2), **unkept),
+        stage_run("b", FILL, value=2, awaits=begun(marks, 1), **unkept),
         stage_run("l", LOOK, "a", "b"),
         stage_run("r", RANKS, "a", value=3),
     )
@@ -288,12 +292,22 @@ def test_a_result_that_is_not_kept_has_files_where_others_need_them(tmp_path: Pa
     whole(tmp_path)
 
 
-def test_files_of_a_result_outlive_the_worker_that_made_it(tmp_path: Path, workers: str) -> None:
-    marks = str(tmp_path / "marks")
+def test_files_of_a_result_outlive_the_worker_that_made_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    take = Results.take
+
+    def told(self: Results, event: Any) -> None:
+        take(self, event)
+        if isinstance(event, Readable):
+            (tmp_path / "readable").touch()
+
+    monkeypatch.setattr(Results, "take", told)
+    marks, readable = str(tmp_path / "marks"), str(tmp_path / "readable")
     plan = plan_of(
         stage_run("a", FILL, count=MIB, keep=False, value=1, marks=marks),
         stage_run("r", RANKS, "a", value=2),
-        stage_run("d", FILL, "a", value=3, sleep=0.5, die_after=str(tmp_path / "died")),
+        stage_run("d", FILL, "a", value=3, awaits=readable, die_after=str(tmp_path / "died")),
     )
     outcome = run(plan, tmp_path / "cache", workers)
     assert outcome.exit_code == 0

@@ -42,7 +42,7 @@ def survives(text: str, overrides: dict[str, str] | None = None) -> None:
         check_message(error)
 
 
-@settings(PATIENT, max_examples=80)
+@settings(PATIENT, max_examples=50)
 @given(st.text(max_size=200) | st.lists(TOKENS, max_size=60).map("".join))
 def test_random_text_and_tokens(text: str) -> None:
     survives(text)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gravel.kernels.compiled.folder import folder_path
+
 ROOT = Path(__file__).resolve().parents[3]
 
 WITHOUT = (
@@ -42,7 +44,12 @@ def ran(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *words],
         cwd=tree,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tree), "GRAVEL_CACHE": str(tree / "cache")},
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": str(tree),
+            "GRAVEL_CACHE": str(tree / "cache"),
+            "GRAVEL_COMPILED": str(folder_path()),
+        },
         capture_output=True,
         text=True,
         timeout=300,

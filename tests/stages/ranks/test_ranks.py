@@ -35,7 +35,7 @@ def stripes(graph: Graph, ranks: int, context: PlainContext | None = None) -> Pa
     )
 
 
-@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("ranks", slow_among(RANKS, {2, 4}))
 def test_stored_stripes_are_what_the_kernels_make(ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for symmetric in (True, False):
         for name in BY_NAME:
@@ -64,7 +64,7 @@ def test_stored_stripes_are_what_the_kernels_make(ranks: int, monkeypatch: pytes
             assert not [path for path in context.scratch.iterdir() if path.name.startswith("rank")]
 
 
-@pytest.mark.parametrize("ranks", slow_among(RANKS, {3, 4, 7}))
+@pytest.mark.parametrize("ranks", slow_among(RANKS, {1, 3, 4, 7}))
 def test_every_small_graph_in_lock_step_and_by_a_rank_group(ranks: int) -> None:
     for name in BY_NAME:
         for symmetric in (True, False):

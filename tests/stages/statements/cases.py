@@ -165,6 +165,7 @@ CASES: dict[str, Case] = {
     ),
     "verify sparse": Case("verify", {}, {"graph": "sparse", "traversal": "bfs sparse"}, gpu=True),
     "verify components": Case("verify", {}, {"graph": "sparse", "traversal": "components sparse"}, gpu=True),
+    "verify pagerank": Case("verify", {}, {"graph": "graph", "traversal": "pagerank"}),
     "verify distributed": Case("verify", {}, {"graph": "distribute", "traversal": "bfs distributed"}),
     "report": Case("report", {}, {"inputs": ("sparse", "components sparse")}),
     "report ranks": Case("report", {}, {"inputs": ("partition", "bfs partition")}),

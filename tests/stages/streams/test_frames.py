@@ -114,7 +114,7 @@ def test_damage_is_found_by_any_number_of_threads(
     monkeypatch.setattr(frames, "BATCH", 20_000)
     generator = random.Random(name)
     packed, path = PACKED[name], tmp_path / "packed"
-    for _ in range(60):
+    for _ in range(25):
         data = bytearray(packed)
         place = generator.randrange(len(data))
         kind = generator.randrange(3)

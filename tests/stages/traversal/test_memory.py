@@ -104,14 +104,11 @@ def test_the_peak_of_streamed_encoded_rows_is_what_is_stated(graphs, algorithm):
 @pytest.mark.parametrize(
     ("algorithm", "scale"),
     [
-        ("bfs", 13),
-        ("bfs", 16),
-        ("bfs", 18),
-        ("components", 18),
-        ("bfs", (13, "varint")),
-        ("bfs", (18, "varint")),
-        ("bfs", (13, "blocks")),
-        ("bfs", (18, "blocks")),
+        *(("bfs", 18), ("components", 18), ("bfs", (18, "varint")), ("bfs", (13, "blocks"))),
+        *(
+            pytest.param("bfs", scale, marks=pytest.mark.slow)
+            for scale in (13, 16, (13, "varint"), (18, "blocks"))
+        ),
     ],
     ids=str,
 )
