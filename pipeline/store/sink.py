@@ -95,7 +95,7 @@ class ArraySink:
 
     Parameters
     ----------
-    folder : where the array is written; it must not exist.
+    folder : where the array is written, or was by another process.
     dtype, row_shape : of the rows; bool, integers and floats.
     threads : those that digest, and wait for the disk.
     root : the cache.
