@@ -172,7 +172,7 @@ class ArtifactWriter:
                     sinks[name] = sink
                     break
             else:
-                if isinstance(array, StoredArray) and array.folder.parent == self._staging:
+                if isinstance(array, StoredArray) and self._is_elsewhere(array):
                     sinks[name] = WrittenElsewhere(array, self._threads)
                     self._sinks.append(sinks[name])
         if expected is None:
@@ -230,6 +230,11 @@ class ArtifactWriter:
             return stored
         self._cache.quarantine(identity, fault)
         return None
+
+    def _is_elsewhere(self, array: StoredArray) -> bool:
+        """Say whether another process wrote an array for this writer; one of two fields is copied."""
+        here = any(sink.closed is array for sink in self._sinks)
+        return array.folder.parent == self._staging and not here
 
     def _write(self, arrays: dict[str, Array], sinks: dict[str, ArraySink]) -> None:
         """Write arrays side by side, each to a sink of its own."""

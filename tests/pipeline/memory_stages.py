@@ -38,6 +38,7 @@ def fill(context: Any, parameters: Sized, inputs: tuple[Any, ...] = ()) -> Graph
     """Make numbers that rest on the inputs', and note where."""
     mark(parameters)
     await_files(parameters)
+    time.sleep(parameters.sleep)
     total = parameters.value
     for each in inputs:
         offsets = numpy.asarray(each.row_offsets)
@@ -65,6 +66,7 @@ def look(context: Any, parameters: Sized, inputs: tuple[Any, ...]) -> Measuremen
     """Note what the inputs were."""
     mark(parameters)
     await_files(parameters)
+    time.sleep(parameters.sleep)
     if parameters.cut and not Path(parameters.cut).exists():
         Path(parameters.cut).touch()
         offsets = numpy.asarray(inputs[0].row_offsets)

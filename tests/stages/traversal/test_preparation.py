@@ -367,7 +367,7 @@ def test_what_verification_states():
         verify.STAGE.estimate(verify.VerifyParameters(), {"graph": (graph,), "traversal": (each,)}, MACHINE)
         for each in (labels, replace(labels, weighted=True))
     )
-    assert paths.host_bytes - bfs.host_bytes == (24 - 7) * 4
+    assert paths.host_bytes - bfs.host_bytes == (21 - 7) * 4
 
 
 def test_results_of_own_stages_may_be_shortest_paths():

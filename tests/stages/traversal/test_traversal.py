@@ -26,7 +26,7 @@ MAX_FILES = {
     ("columns", "bfs"): (10, 29),
     ("columns", "shortest_paths"): (10, 28),
     ("columns", "components"): (10, 23),
-    ("columns", "strong_components"): (10, 19),
+    ("columns", "strong_components"): (10, 22),
     ("compressed", "bfs"): (11, 34),
     ("compressed", "shortest_paths"): (11, 34),
     ("compressed", "components"): (11, 30),
