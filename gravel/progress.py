@@ -60,10 +60,9 @@ def shown(call: str) -> Iterator[None]:
     if outer is not None and not outer.ended.is_set():
         yield
         return
-    line = _Line(call)
-    token = _CURRENT.set(line)
-    ticker = None
+    line, ticker = _Line(call), None
     try:
+        _CURRENT.set(line)
         if (write := _writer()) is not None:
             context = contextvars.copy_context()  # a notebook knows by it to which cell the line belongs
             ticker = threading.Thread(target=context.run, args=(line.show, write), daemon=True)
@@ -71,8 +70,8 @@ def shown(call: str) -> Iterator[None]:
         yield
     finally:
         line.ended.set()
-        _CURRENT.reset(token)
-        if ticker is not None:
+        _CURRENT.set(outer)
+        if ticker is not None and ticker.is_alive():
             ticker.join()
 
 

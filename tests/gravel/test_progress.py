@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import sys
 import time
+from contextlib import suppress
+from contextvars import ContextVar
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +18,7 @@ from gravel.displays import NotebookDisplay, display_for
 from gravel.pipeline.progress.events import Event
 from gravel.pipeline.progress.pace import Pace
 from gravel.progress import in_notebook, measured, report, shown
+from tests.gravel.asked import Steps, counted
 from tests.gravel.samples import random_edges
 
 
@@ -36,7 +40,21 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=found, modules=sys.modules))
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "INTERVAL", 0.01)
+    # A test before may have been interrupted where the end of a call is noted.
+    monkeypatch.setattr(progress, "_CURRENT", ContextVar("line", default=None))
     return found
+
+
+def test_an_interrupted_call_hides_no_later_one(terminal: Terminal) -> None:
+    for line in count(1):
+        began = False
+        with suppress(KeyboardInterrupt), counted(Steps(line)), shown("interrupted"):
+            began = True
+        if began:
+            break
+        with shown(f"after line {line}"):
+            terminal.until(f"after line {line}: ")
+    assert line > 3
 
 
 def test_a_line_has_the_time_left_and_is_gone_at_the_end(terminal: Terminal) -> None:
