@@ -37,6 +37,9 @@ STAGES = {
 
 SEARCHES = """
   bfs: {stage: traverse, input: split, sources: {random: 2, seed: 1}}
+  check: {stage: verify, graph: split, traversal: bfs}
+  parts: {stage: traverse, input: split, algorithm: components}
+  check_parts: {stage: verify, graph: split, traversal: parts}
 """
 
 
