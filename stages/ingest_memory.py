@@ -190,12 +190,11 @@ def estimate(
     files = parameters.files or (str(parameters.file),)
     largest = max(files, key=text_size)
     found = _of_all(_file_size(parameters, largest, machine), largest, files)
-    beside, text_bytes, ids = COMPILED_TABLES, found.text_bytes, _ids(found)
+    beside, text_bytes, made = COMPILED_TABLES, found.text_bytes, _expected(parameters, found)
+    ids = exact(_ids(made)) + (text_bytes if found.texts else 0)
     outputs = (
-        _edge_list(found.vertices, found.edges, found.edges),
-        Extent(
-            kind="VertexIds", vertices=found.vertices, bytes=exact(ids) + (text_bytes if found.texts else 0)
-        ),
+        _edge_list(made.vertices, made.edges, made.edges),
+        Extent(kind="VertexIds", vertices=made.vertices, bytes=ids),
     )
     if found.texts:
         note = ON_CPU if machine.backend == "cuda" else ""
@@ -206,6 +205,14 @@ def estimate(
     elif text_bytes:
         host = min(host, reading_bytes(found, memory, machine.threads))
     return Need(host_bytes=host + found.inflating, device_bytes=found.device_bytes, outputs=outputs)
+
+
+def _expected(parameters: IngestParameters, found: FileSize) -> FileSize:
+    """Let expected counts stand for bounds of the result: a graph with others is refused."""
+    if parameters.expect is None:
+        return found
+    counts = parameters.expect.model_dump()
+    return found._replace(**{name: count for name, count in counts.items() if count is not None})
 
 
 def _edge_list(vertices: int, count: int, weights: int = 0) -> Extent:

@@ -117,7 +117,7 @@ class IngestParameters(Parameters):
     filter: Annotated[str | None, BeforeValidator(_filter)] = None
     """Which rows of a table are edges, such as `kind == 'paid' and amount > 0`; by default all."""
     expect: Expected | None = None
-    """Counts to check the graph against."""
+    """Counts to check the graph against, and for plans."""
     memory: Annotated[ByteSize, Field(ge=LEAST_MEMORY)] = ByteSize(512 << 20)
     """The most host memory to work in, whatever the size of the file."""
 

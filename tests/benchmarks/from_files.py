@@ -26,10 +26,10 @@ PROGRAM = "from gravel.pipeline.cli.program import program; program()"
 
 STAGES = {
     "ranks": """
-  split: {{stage: distribute, files: "{folder}/data/*.parquet", ranks: {ranks}, memory: {memory}}}
+  split: {{stage: distribute, {files}, ranks: {ranks}, memory: {memory}, expect: {expect}}}
 """,
     "one": """
-  edges: {{stage: ingest, files: "{folder}/data/*.parquet", memory: {memory}}}
+  edges: {{stage: ingest, {files}, memory: {memory}, expect: {expect}}}
   graph: {{stage: symmetrize, input: edges}}
   split: {{stage: partition, input: graph, ranks: {ranks}}}
 """,
@@ -44,7 +44,7 @@ SEARCHES = """
 
 
 def write(folder: Path, edges: int) -> None:
-    """Write the files, of a graph with half as many vertices as edges."""
+    """Write the files, of a graph with an eighth as many vertices as edges, and the counts."""
     import numpy
     import pyarrow
     import pyarrow.parquet
@@ -52,11 +52,16 @@ def write(folder: Path, edges: int) -> None:
     folder.mkdir(parents=True)
     draw = numpy.random.default_rng(1)
     ids = draw.integers(0, 1 << 62, max(2, edges // 8))
+    occurs = numpy.zeros(len(ids), bool)
     for number in range(FILES):
         count = edges * (number + 1) // FILES - edges * number // FILES
-        source = ids[(len(ids) * draw.random(count) ** 2).astype(numpy.int64)]
-        table = pyarrow.table({"source": source, "target": ids[draw.integers(0, len(ids), count)]})
+        source = (len(ids) * draw.random(count) ** 2).astype(numpy.int64)
+        target = draw.integers(0, len(ids), count)
+        occurs[source] = occurs[target] = True
+        table = pyarrow.table({"source": ids[source], "target": ids[target]})
         pyarrow.parquet.write_table(table, folder / f"{number:02}.parquet")
+    counts = {"vertices": len(numpy.unique(ids[occurs])), "edges": edges}
+    (folder / "counts.json").write_text(json.dumps(counts))
 
 
 def processes(root: int) -> Iterator[int]:
@@ -141,7 +146,9 @@ def main() -> None:
     for way in asked.ways:
         shutil.rmtree(folder / way, ignore_errors=True)
         (folder / way / ".gravel").mkdir(parents=True)
-        given = {"folder": folder, "ranks": asked.ranks, "memory": asked.memory}
+        given: dict[str, Any] = {"ranks": asked.ranks, "memory": asked.memory}
+        given["files"] = f'files: "{folder}/data/*.parquet"'
+        given["expect"] = (folder / "data" / "counts.json").read_text()
         text = f"workflow: {way}\nstages:{STAGES[way].format(**given)}{SEARCHES}"
         (folder / way / "workflow.yaml").write_text(text)
         command = [sys.executable, "-c", PROGRAM, "run", "workflow.yaml", "--workers", str(asked.ranks)]

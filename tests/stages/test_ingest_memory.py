@@ -9,6 +9,9 @@ import pyarrow
 import pytest
 from pyarrow import csv
 
+from gravel.stages.ingest import STAGE
+from gravel.stages.ingest_parameters import IngestParameters
+from gravel.stages.stage import Machine
 from tests.parameters import slow_among
 
 CHILD = """
@@ -93,3 +96,16 @@ def test_ids_that_are_texts_are_bounded_too(tmp_path, edges, memory):
     need, peak, found, stated = measure(tmp_path, file=str(path), memory=memory)
     assert peak <= need
     assert found <= stated
+
+
+def test_counts_that_are_expected_stand_for_bounds_of_what_comes_after(tmp_path):
+    file = tmp_path / "edges.txt"
+    file.write_text("".join(f"{10 * n} {10 * n + 10}\n" for n in range(1000)))
+    machine = Machine(backend="cpu", threads=2, host_memory=1 << 40)
+    plain, expected = (
+        STAGE.estimate(IngestParameters(file=str(file), **asked), {}, machine)
+        for asked in ({}, {"expect": {"vertices": 17, "edges": 23}})
+    )
+    assert [(each.vertices, each.arcs) for each in expected.outputs] == [(17, 23), (17, 0)]
+    assert plain.outputs[0].vertices >= 1001
+    assert expected.host_bytes == plain.host_bytes
