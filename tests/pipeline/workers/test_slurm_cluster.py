@@ -8,6 +8,7 @@ import stat
 import subprocess
 import threading
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, MAKE, count, plan_of, stage_run
 from tests.pipeline.workers.slurm_stand_in import SlurmStandIn
 
-pytest.importorskip("dask_jobqueue")
+# It is not imported here: that replaces what this process does on Ctrl-C.
+if find_spec("dask_jobqueue") is None:
+    pytest.skip("needs dask-jobqueue", allow_module_level=True)
 
 SETTINGS = """\
 queue: long
