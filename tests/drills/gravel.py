@@ -17,6 +17,7 @@ from unittest.mock import patch
 import psutil
 
 from gravel.pipeline.cli import main
+from gravel.pipeline.core.files import shows_every_change
 from tests import forked
 
 QUICKSTART = Path(__file__).resolve().parents[2] / "workflows" / "quickstart.yaml"
@@ -120,6 +121,13 @@ def command(folder: Path, *words: str, expect: int | None = None) -> subprocess.
     assert "raceback" not in said, said
     assert expect in (None, done.returncode), said
     return done
+
+
+def make_old(file: Path) -> None:
+    """Date a file back, and wait until its state shows every change: only then its digest is remembered."""
+    os.utime(file, (1e9, 1e9))
+    while not shows_every_change(str(file), file.stat(), time.time()):
+        time.sleep(0.01)
 
 
 def call_inside(

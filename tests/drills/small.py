@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 
-from tests.drills.gravel import PROGRAM, Gravel, call_inside
+from tests.drills.gravel import PROGRAM, Gravel, call_inside, make_old
 from tests.drills.outcomes import Hang, Tally, limited
 
 WORKFLOW = """\
@@ -79,7 +78,7 @@ def prepare(folder: Path) -> Small:
     (folder / "small.yaml").write_text(WORKFLOW)
     for name, seed in (("edges.txt", 1), ("second.txt", 2)):
         (folder / name).write_text(edges(seed))
-        os.utime(folder / name, (1.7e9, 1.7e9))  # digests of files this old are remembered
+        make_old(folder / name)
     return answered(Small(folder, {}), SEARCHES)
 
 

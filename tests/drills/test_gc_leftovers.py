@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.drills.gravel import command
+from tests.drills.gravel import command, make_old
 
 WORKFLOW = """
 workflow: leftovers
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     (folder / "edges.txt").write_text("".join(f"{a} {a + 1}\n" for a in range(100)))
     (folder / "w.yaml").write_text(WORKFLOW)
-    os.utime(folder / "edges.txt", (1e9, 1e9))
+    make_old(folder / "edges.txt")
     for _ in range(3):
         command(folder, "run", "w.yaml", "--quiet", expect=0)
     return folder

@@ -7,14 +7,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from gravel.pipeline.core.files import shows_every_change
-from tests.drills.gravel import PROGRAM, environment
+from tests.drills.gravel import PROGRAM, environment, make_old
 from tests.drills.gravel import command as gravel
 from tests.pipeline.store.test_opening import bind
 
@@ -34,9 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     (folder / "edges.txt").write_text("".join(f"{a} {a + 1}\n" for a in range(100)))
     (folder / "w.yaml").write_text(WORKFLOW)
-    os.utime(folder / "edges.txt", (1e9, 1e9))
-    while not shows_every_change(str(folder), (folder / "edges.txt").stat(), time.time()):
-        time.sleep(0.01)  # a digest is remembered only then
+    make_old(folder / "edges.txt")
     assert gravel(folder, "run", "w.yaml").returncode == 0
     return folder
 
