@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from gravel.kernels.arrays import index_dtype
 from gravel.kernels.buffers import make
 from gravel.kernels.partition.census import LARGEST
-from gravel.kernels.partition.chunks_cuda import narrow, offsets_of
 from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.distributor.buffers import SORT_ARCS
 from gravel.kernels.partition.distributor.program import EdgeSource
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
+from gravel.kernels.partition.shares import narrow, offsets_of
 
 MAX_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
@@ -190,7 +190,9 @@ class RankBuilder:
         self._rows = RowsOnDevice(0, self._dtype, **self._sizes)
         self._index = ()
         columns = [_joined(pieces[kind]) for kind in (NN, ND)]
-        nn, nd = (Subgraph(offsets_of(lengths[kind], len(columns[kind])), columns[kind]) for kind in (NN, ND))
+        nn, nd = (
+            Subgraph(offsets_of(lengths[kind], len(columns[kind]), cupy), columns[kind]) for kind in (NN, ND)
+        )
         dn = self._turned(lengths[ND], nd.column_indices)
         dd = self._both_ways(_joined(tails), _joined(heads))
         return make_rank(self.rank, {"nn": nn, "nd": nd, "dn": dn, "dd": dd}, cupy), self._delegates
