@@ -202,11 +202,10 @@ class _Scratch(threading.local):
     def grow(self, size: int, *, texts: bool) -> None:
         if size <= self.size:
             return
-        rows = size // buffers.SHORTEST_LINE + 1
         if texts:
-            self.text, self.offsets = numpy.empty(size, numpy.uint8), numpy.empty(2 * rows + 1, numpy.int64)
-            self.weight = numpy.empty(rows, numpy.float64)
+            self.text, self.offsets, self.weight = make(buffers.texts(size), numpy).values()
         else:
+            rows = buffers.rows_of(size)
             self.source, self.target, self.weight = make(buffers.edges(rows, weights=rows), numpy).values()
         self.size = size
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gravel.kernels.buffers import Buffer, Table, during, edges, table, vertex_type
-from gravel.kernels.csr.buffers import columns
+from gravel.kernels.csr.buffers import columns, keys
 
 HISTOGRAM = 1 << 16
 """Counts of a histogram by degree (`gravel.kernels.partition.census`)."""
@@ -252,22 +252,28 @@ def distributing(own: int, vertices: int, arcs: int, part: int) -> Table:
     )
 
 
+def offsets_on_gpu(rows: int) -> Buffer:
+    """Counts of arcs of rows, which become their offsets."""
+    return Buffer("offsets", "i8", rows + 1, 0)
+
+
+def classified(arcs: int, vertex: str) -> Table:
+    """Kinds of arcs, the columns that these have, and their rows."""
+    return table("device", "classified", kinds=("u1", arcs), values=(vertex, arcs), rows=("u4", arcs))
+
+
 def distributing_on_gpu(own: int, vertices: int, arcs: int, part: int, sorted_arcs: int) -> Table:
     """Return the same of a GPU, which sorts so many arcs at once; its mailbox has room for two parts."""
     vertex, words = vertex_type(vertices), -(-vertices // 64)
     return (
         *known_degrees(vertices, "device"),
         *arcs_by_owner(8 * part, vertex, "device"),
-        *table(
-            edges=(vertex, (2, part)),
-            columns=(vertex, arcs),
-            subgraphs=(vertex, arcs),
-            offsets=("i8", (4, own)),
-            lengths=("i8", (2, own)),
-            words=("u8", words),
-            before=("u4", words),
-            begins=("i8", words),
-            delegates=("i8", vertices // 12),
-            keys=("u8", (5, sorted_arcs)),
-        ),
+        *edges(part, vertex),
+        *(columns(arcs, vertex) for _ in range(2)),
+        *(offsets_on_gpu(own) for _ in range(6)),
+        *delegate_index(vertices),
+        *table(begins=("i8", words), delegates=("i8", vertices // 12)),
+        keys(5 * sorted_arcs, "device", "sorted"),
+        *classified(sorted_arcs, vertex),
+        *table("device", "classified", CuPy=("i8", (3, sorted_arcs))),
     )
