@@ -146,7 +146,7 @@ def _behind(cache: Cache, known: list[RecipeRecord]) -> tuple[set[str], set[str]
     """Return the artifacts that the store behind still lacks, and those that are known to lie there."""
     if cache.remote is None:
         return set(), set()
-    pending = set(cache.remote.pending())
+    pending = set(cache.remote.pushes.pending())
     unsent = {output for recipe in known if recipe.digest in pending for output in recipe.outputs}
     return unsent, set(cache.remote.known())
 

@@ -103,20 +103,20 @@ class Cache(CacheFolder):
     def remember_draft(self, digest: str, draft: Draft) -> None:
         """Let a recipe's record count that is on the disk, as are the outputs that it leads to."""
         if self.remote is not None:
-            self.remote.mark(digest)
+            self.remote.pushes.mark(digest)
         draft.replace()
         self.files.remove(f"{UNTRUSTED}/{digest}.json")
         if self.remote is not None:
-            self.remote.enqueue_push(digest)
+            self.remote.pushes.enqueue(digest)
 
     def finish_pushes(self, run: str | None = None, *, wait: bool = True) -> None:
         """At the end of a run, have everything in the store behind, or say what is not; `wait` for it."""
         if self.remote is None:
             return
         if wait:
-            self.remote.finish_pushes(run)
+            self.remote.pushes.finish(run)
         else:
-            self.remote.report_pending("the run was interrupted")
+            self.remote.pushes.report("the run was interrupted")
 
     def lease(self, run_id: str) -> Lease:
         """Take a run's lease: while it is held, gc spares all that was made or checked since."""

@@ -49,7 +49,7 @@ class InStore(Prepared):
             known = False
         if not known:
             raise GravelError(f"the artifact {identity[:12]} in {cache.remote.url} is not what its id says")
-        cache.remote.pushed_bytes += self.sent
+        cache.remote.pushes.sent_bytes += self.sent
 
 
 class Exchange:

@@ -83,7 +83,7 @@ def put_into_store(task: StageTask, outcome: StageOutcome) -> StageOutcome:
     exchange = Exchange(task.cache, task.run)
     outcome = replace(outcome, prepared=tuple(map(exchange.publish, outcome.prepared)))
     if outcome.parts and task.cache.remote is not None:
-        task.cache.remote.finish_pushes()
+        task.cache.remote.pushes.finish()
     return outcome
 
 

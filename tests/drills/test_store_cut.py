@@ -54,7 +54,7 @@ def test_a_run_killed_while_its_line_is_cut_goes_on(tmp_path, line, monkeypatch)
         assert set(gravel.states().values()) <= {"cached", "computed"}
         remote = Cache(gravel.cache).remote
         assert remote is not None
-        assert remote.pending() == []
+        assert remote.pushes.pending() == []
         assert_whole(URL)
         assert gravel.verify()["damaged"] == {}
 
