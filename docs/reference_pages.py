@@ -19,9 +19,9 @@ from typing import Any
 
 import click
 import jinja2
-import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from ruamel.yaml import YAML
 
 from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
@@ -36,7 +36,7 @@ DOCS = Path(__file__).parent
 WRITE = "python docs/reference_pages.py --write"
 MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 
-TEXTS: dict[str, Any] = yaml.safe_load((DOCS / "templates" / "texts.yaml").read_text("utf-8"))
+TEXTS: dict[str, Any] = YAML(typ="safe").load(DOCS / "templates" / "texts.yaml")
 PACKAGES: dict[str, str] = TEXTS["packages"]
 
 LONGEST_DEFAULT = 45

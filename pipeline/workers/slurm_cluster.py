@@ -90,7 +90,7 @@ def _cluster_class() -> Any:
         return None if threading.get_ident() == importing else set_handler(*given)
 
     # The package sets a handler while it is imported, which only the main thread may.
-    signal.signal = of_other_threads
+    signal.signal = of_other_threads  # type: ignore[assignment]
     try:
         from dask_jobqueue import SLURMCluster
     except ImportError as error:
