@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
-from gravel.pipeline.store.pushes import Pushes
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
@@ -50,7 +49,6 @@ class Remote:
         self._missed = 0
         self._listed: set[str] = set()
         self._listed_until = 0.0
-        self.pushes = Pushes(cache, self)
 
     def complete(self, digest: str, here: RecipeRecord | None) -> RecipeRecord | None:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""

@@ -111,7 +111,7 @@ class ColumnForest:
 
     def run(self) -> ComponentsResult:
         """Find the components."""
-        return _in_columns(*self._given, self.advance)
+        return _in_columns(*self._given, advance=self.advance)
 
 
 def _in_columns(
@@ -121,6 +121,7 @@ def _in_columns(
     rounds: int,
     samples: int,
     giant: str,
+    *,
     advance: Callable[[int, int], None] | None,
 ) -> ComponentsResult:
     n = len(row_offsets) - 1

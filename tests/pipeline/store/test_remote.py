@@ -48,7 +48,7 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     one = places("one")
     record = put_graph(one)
     assert [told.split(" (")[0] for told in one.told] == ["1 result"]
-    assert one.cache.remote.pushes.pending() == []
+    assert one.cache.pushes.pending() == []
     records = [f"recipes/{recipe('one').digest}.json", f"artifacts/{record.id}.json"]
     assert objects() == sorted([*records, *objects_of(stored_record(URL, record.id))])
 
@@ -77,9 +77,9 @@ def test_a_result_is_pushed_before_the_run_ends(places):
     one = places("one")
     publish(one.cache, graph(), "one")
     late = time.monotonic() + 30
-    while one.cache.remote.pushes.pending() and time.monotonic() < late:
+    while one.cache.pushes.pending() and time.monotonic() < late:
         time.sleep(0.01)
-    assert one.cache.remote.pushes.pending() == []
+    assert one.cache.pushes.pending() == []
     assert Bucket(URL).get(f"recipes/{recipe('one').digest}.json") is not None
     one.cache.finish_pushes()  # which ends the thread
 
@@ -158,10 +158,10 @@ def test_runs_share_results_through_the_store(places, tmp_path, line):
     outcome = run(marks, three.root)
     assert outcome.record["state"] == "done"
     assert count(marks, 10) == 2
-    assert len(three.cache.remote.pushes.pending()) == 2
+    assert len(three.cache.pushes.pending()) == 2
     line.mend()
     assert run(marks, three.root).record["state"] == "done"
-    assert three.cache.remote.pushes.pending() == []
+    assert three.cache.pushes.pending() == []
     assert count(marks, 10) == 2
 
 
