@@ -8,9 +8,9 @@
 // of its label and a plain write, so that arcs looked up at the same time may all be new (the paper's way); with
 // LOOK_ATOMIC by an atomic, so that exactly one arc is new (no false negatives).
 //
-// The last two ways leave the right labels (see labels.cuh), since those of one level are equal and keys are
-// always written by atomicMin. Bits may be read late, and without LOOK_ATOMIC be lost to races between bytes, which
-// costs work only.
+// The last two ways leave the right labels (see labels.cuh): those of one level are equal. Without LOOK_ATOMIC distances
+// take no atomic, as in the paper; keys are written by atomicMin, since gravel's predecessors are the smallest. Bits may
+// be read late, and without LOOK_ATOMIC be lost to races between bytes, which costs work only.
 //
 // With TREE a bit may stand only for vertices of earlier levels, since a later arc of the same level may bring
 // a smaller predecessor. So it is set when a vertex is found again, and by whoever expands vertices in a step
@@ -29,6 +29,8 @@ enum LookUp : u32 { LOOK_BITMASK = 1, LOOK_LABEL = 2, LOOK_WARP = 4, LOOK_HISTOR
 constexpr u32 HISTORY = 1024;   // vertices that a block remembers
 constexpr u32 WARP_HASH = 128;  // cells of a warp's table, as in the paper's implementation
 constexpr u32 SPREAD = 0x9e3779b1u;  // 2^32 over the golden ratio (Knuth, volume 3, section 6.4)
+constexpr u32 THREAD_SHIFT = 54;     // a remembered vertex has the thread above it, of at most 1,024
+constexpr u64 REMEMBERED_VERTEX = (1ull << THREAD_SHIFT) - 1;
 constexpr bool REMEMBERS = !TREE || sizeof(VERTEX) == 4;  // a remembered pair must be one 64-bit word
 
 struct Status {
@@ -80,17 +82,19 @@ __device__ __forceinline__ bool culled_by_warp(const Culling& c, bool live, VERT
 }
 
 // Whether an arc that this block looked up before stands for this one; if not, it is remembered. `last` is that of the
-// entries in use, a power of two. With `at_once` a warp also sees what other warps look up at the same moment: it reads
-// and writes the cell by one instruction, without which two warps both find it empty.
-__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent,
-                                                  u32 last = HISTORY - 1, bool at_once = false) {
+// entries in use, a power of two less one. Of warps that look the same vertex up at the same moment, the last to write
+// stands for those that read what it wrote, as lanes do in `culled_by_warp`: an atomic exchange would miss none.
+__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent, u32 last = HISTORY - 1) {
     if (!REMEMBERS) return false;
-    u64* cell = &c.history[hashed(vertex) & last];
-    u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(vertex);
-    u64 known = at_once ? atomicExch(cell, mine) : *(volatile u64*)cell;
-    if (TREE ? known >> 32 == vertex && known <= mine : known == mine) return true;
-    if (!at_once) *(volatile u64*)cell = mine;
-    return false;
+    volatile u64* cell = &c.history[hashed(vertex) & last];
+    u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(threadIdx.x) << THREAD_SHIFT | u64(vertex);
+    auto stands = [&](u64 known) {
+        return TREE ? known >> 32 == vertex && known <= mine : (known & REMEMBERED_VERTEX) == u64(vertex);
+    };
+    if (stands(*cell)) return true;
+    *cell = mine;
+    u64 now = *cell;
+    return now != mine && stands(now);
 }
 
 __device__ __forceinline__ bool claim(u32 parts, const Status& s, VERTEX vertex, u64 parent, u32 depth) {
@@ -133,10 +137,7 @@ __device__ __forceinline__ void cull(u32 parts, const Status& s, const Culling& 
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         if (parts & LOOK_WARP && culled_by_warp(c, live[k], vertex[k], parent[k])) live[k] = false;
-        if (parts & LOOK_HISTORY && live[k] &&
-            culled_by_history(c, vertex[k], parent[k], HISTORY - 1, !(parts & LOOK_ATOMIC))) {
-            live[k] = false;
-        }
+        if (parts & LOOK_HISTORY && live[k] && culled_by_history(c, vertex[k], parent[k])) live[k] = false;
     }
 }
 
