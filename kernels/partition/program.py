@@ -36,6 +36,11 @@ class LevelRecord:
     local_exchange_milliseconds: float = 0.0  # of the exchange, that within the rank's group
     local_vertex_bytes: int = 0  # of those sent, within the group
 
+    @property
+    def remote_exchange_milliseconds(self) -> float:
+        """Of the exchange, that between groups; all of it where there are none."""
+        return max(0.0, self.exchange_milliseconds - self.local_exchange_milliseconds)
+
 
 @dataclass(frozen=True)
 class RankLabels:
