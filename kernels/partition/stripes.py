@@ -1,6 +1,7 @@
-"""A striped graph is a partition without delegates, which has nn rows alone.
+"""Striped graphs (Merrill, Garland, Grimshaw, PPoPP 2012, section 6.1): partitions without delegates.
 
-Row v // p of rank v mod p is that of vertex v; columns are vertices of the whole graph.
+Row v // p of rank v mod p is that of vertex v, and lies in nn; columns are vertices of the whole graph. The only
+arrays that are stored are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`.
 """
 
 from __future__ import annotations
@@ -78,12 +79,6 @@ def from_arrays(
 ) -> PartitionedGraph:
     """Read all ranks of a stored partition; raises ValueError when an array is missing."""
     return _of_ranks([rank_from_arrays(arrays, rank) for rank in range(ranks)], vertex_count, arc_count)
-
-
-def check_stripes(graph: PartitionedGraph) -> None:
-    """Raise ValueError for a partition that has delegates."""
-    if len(graph.delegates):
-        raise ValueError(f"the partition has {len(graph.delegates)} delegates, and stripes have none")
 
 
 def _rank(rank: int, nn: Subgraph) -> RankGraph:
