@@ -8,9 +8,9 @@
 // of its label and a plain write, so that arcs looked up at the same time may all be new (the paper's way); with
 // LOOK_ATOMIC by an atomic, so that exactly one arc is new (no false negatives).
 //
-// The last two ways leave the right labels (see labels.cuh), since those of one level are equal and keys are
-// always written by atomicMin. Bits may be read late, and without LOOK_ATOMIC be lost to races between bytes, which
-// costs work only.
+// The last two ways leave the right labels (see labels.cuh): those of one level are equal. Without LOOK_ATOMIC distances
+// take no atomic, as in the paper; keys are written by atomicMin, since gravel's predecessors are the smallest. Bits may
+// be read late, and without LOOK_ATOMIC be lost to races between bytes, which costs work only.
 //
 // With TREE a bit may stand only for vertices of earlier levels, since a later arc of the same level may bring
 // a smaller predecessor. So it is set when a vertex is found again, and by whoever expands vertices in a step
@@ -87,10 +87,7 @@ __device__ __forceinline__ void cull(u32 parts, const Status& s, const Culling& 
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         if (parts & LOOK_WARP && culled_by_warp(c, live[k], vertex[k], parent[k])) live[k] = false;
-        if (parts & LOOK_HISTORY && live[k] &&
-            culled_by_history(c, vertex[k], parent[k], HISTORY - 1, !(parts & LOOK_ATOMIC))) {
-            live[k] = false;
-        }
+        if (parts & LOOK_HISTORY && live[k] && culled_by_history(c, vertex[k], parent[k])) live[k] = false;
     }
 }
 
