@@ -40,12 +40,11 @@ __device__ __forceinline__ bool culled_by_warp(const Culling& c, bool live, VERT
     return winner != lane_id() && its == vertex && (!TREE || its_parent <= parent);
 }
 
-// Whether an arc that this block looked up before stands for this one; if not, it is remembered. `last` is that of the
-// entries in use, a power of two less one. Of warps that look the same vertex up at the same moment, the last to write
+// Whether an arc that this block looked up before stands for this one; if not, it is remembered. Of warps that look the same vertex up at the same moment, the last to write
 // stands for those that read what it wrote, as lanes do in `culled_by_warp`: an atomic exchange would miss none.
-__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent, u32 last = HISTORY - 1) {
+__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent) {
     if (!REMEMBERS) return false;
-    volatile u64* cell = &c.history[hashed(vertex) & last];
+    volatile u64* cell = &c.history[hashed(vertex) % HISTORY];
     u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(threadIdx.x) << THREAD_SHIFT | u64(vertex);
     auto stands = [&](u64 known) {
         return TREE ? known >> 32 == vertex && known <= mine : (known & REMEMBERED_VERTEX) == u64(vertex);

@@ -71,6 +71,8 @@ __device__ __forceinline__ void send_in_order(u32 ranks, const Rank& r, const bo
     __shared__ unsigned short before[BINS_AT_ONCE][MAX_WARPS];
     __shared__ u64 begins[BINS_AT_ONCE];
     for (u32 first = 0; first < ranks; first += BINS_AT_ONCE) {
+        // Other lanes may still read what the last call left.
+        __syncwarp();
         for (u32 bin = lane_id(); bin < BINS_AT_ONCE; bin += WARP) before[bin][warp_id()] = 0;
         __syncwarp();
         bool mine[N];

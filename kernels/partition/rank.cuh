@@ -121,7 +121,7 @@ struct World {
 // Shared memory of a warp that is anybody's between barriers.
 constexpr u32 MAX_WARPS = 16, WORDS_OF_WARP = CULLED ? 320 : 272;
 __device__ __forceinline__ u32* words_of_warp() {
-    __shared__ alignas(CULLED ? 8 : 4) u32 words[MAX_WARPS][WORDS_OF_WARP];
+    alignas(CULLED ? 8 : 4) __shared__ u32 words[MAX_WARPS][WORDS_OF_WARP];
     return words[warp_id()];
 }
 

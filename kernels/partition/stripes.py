@@ -95,6 +95,6 @@ def _of_ranks(parts: Sequence[RankGraph], vertex_count: int, arc_count: int) -> 
         threshold=max((int(row_lengths(part.nn).max(initial=0)) for part in parts), default=0),
         vertex_count=vertex_count,
         arc_count=arc_count,
-        delegates=numpy.empty(0, numpy.uint32 if vertex_count < 1 << 32 else numpy.uint64),
+        delegates=numpy.empty(0, parts[0].nn.column_indices.dtype),
         parts=tuple(parts),
     )

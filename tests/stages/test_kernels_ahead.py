@@ -91,7 +91,7 @@ def test_subgraphs_read_the_layout_of_the_graph(codec: str, layout: str | None) 
     ("behind", "file"),
     [
         ([("partition", {})], "kernels/partition/ranks.cu"),
-        ([("partition", {"scheme": "striped"})], "kernels/striped/stripes.cu"),
+        ([("partition", {"scheme": "striped"})], "kernels/partition/ranks.cu"),
         ([("compress", {"codec": "blocks"}), ("partition", {})], "kernels/partition/ranks_encoded.cu"),
     ],
 )

@@ -71,8 +71,8 @@ class CudaPartitionSearch:
         layout = layout_of(graph.parts[0])
         check_encoded(layout, graph.delegates.dtype, placing)
         check_staged(self._staging, placed=placing is not None, layout=layout)
-        rows: dict[str, Any] = {"placed": placing is not None, "layout": layout}
-        check_culled(options, **rows, staged=self._staging is not None)
+        staged = self._staging is not None
+        check_culled(options, placed=placing is not None, layout=layout, staged=staged)
         wide = wide or placing is not None or layout is not None or self._staging is not None
         wide = wide or options.culls
         self._numbers, self._ids = None, dict[int, CompactIds]()
