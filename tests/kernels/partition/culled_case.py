@@ -35,7 +35,10 @@ def check_culled(
         asked = Asked(symmetric=symmetric, output="distance" if output == "distance" else "both")
         ways: dict[str, Any] = {**FORWARD, **options, "barrier_seconds": 60.0}
         chosen = SearchOptions(**ways, predecessors="any" if output == "distance" else output)
-        on_cpu, search = PartitionSearch(whole, asked, chosen), CudaPartitionSearch(whole, asked, chosen, **given)
+        on_cpu, search = (
+            PartitionSearch(whole, asked, chosen),
+            CudaPartitionSearch(whole, asked, chosen, **given),
+        )
         for source in sources:
             exact = output == "smallest" and not chosen.uniquify
             same(search, on_cpu, source, None if exact or output == "distance" else whole)

@@ -35,9 +35,7 @@ def test_options_on_a_skewed_graph(name: str) -> None:
     for ranks in (*RANKS, 16):
         check_culled(stripe(*graph, ranks=ranks), two_sources(graph[0]), CULLING[name])
     for threshold in (0, 30):
-        check_culled(
-            partition(*graph, ranks=2, threshold=threshold), two_sources(graph[0]), CULLING[name]
-        )
+        check_culled(partition(*graph, ranks=2, threshold=threshold), two_sources(graph[0]), CULLING[name])
 
 
 def test_rows_that_a_block_reads_and_wide_vertices() -> None:
