@@ -8,8 +8,6 @@
 constexpr u32 HISTORY = 1024;   // vertices that a block remembers
 constexpr u32 WARP_HASH = 128;  // cells of a warp's table, as in the paper's implementation
 constexpr u32 SPREAD = 0x9e3779b1u;  // 2^32 over the golden ratio (Knuth, volume 3, section 6.4)
-constexpr u32 THREAD_SHIFT = 54;     // a remembered vertex has the thread above it, of at most 1,024
-constexpr u64 REMEMBERED_VERTEX = (1ull << THREAD_SHIFT) - 1;
 constexpr bool REMEMBERS = !TREE || sizeof(VERTEX) == 4;  // a remembered pair must be one 64-bit word
 
 // Shared by the block: `history` HISTORY words, `winners` WARP_HASH bytes for each warp.
@@ -40,17 +38,13 @@ __device__ __forceinline__ bool culled_by_warp(const Culling& c, bool live, VERT
     return winner != lane_id() && its == vertex && (!TREE || its_parent <= parent);
 }
 
-// Whether an arc that this block looked up before stands for this one; if not, it is remembered. Of warps that look the same vertex up at the same moment, the last to write
-// stands for those that read what it wrote, as lanes do in `culled_by_warp`: an atomic exchange would miss none.
+// Whether an arc that this block looked up before stands for this one; if not, it is remembered. What another
+// warp looks up at the same moment is not seen.
 __device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent) {
     if (!REMEMBERS) return false;
     volatile u64* cell = &c.history[hashed(vertex) % HISTORY];
-    u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(threadIdx.x) << THREAD_SHIFT | u64(vertex);
-    auto stands = [&](u64 known) {
-        return TREE ? known >> 32 == vertex && known <= mine : (known & REMEMBERED_VERTEX) == u64(vertex);
-    };
-    if (stands(*cell)) return true;
+    u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(vertex), known = *cell;
+    if (TREE ? known >> 32 == vertex && known <= mine : known == mine) return true;
     *cell = mine;
-    u64 now = *cell;
-    return now != mine && stands(now);
+    return false;
 }

@@ -1,8 +1,8 @@
-"""nn arcs culled before they are sent (Merrill, Garland, Grimshaw, PPoPP 2012, sections 4.2 and 6.1), on the CPU.
+"""nn arcs culled on the CPU before they are sent (Merrill, Garland, Grimshaw, PPoPP 2012, section 6.1).
 
-A rank gathers the ends of its frontier's nn arcs, drops local duplicates and then what its bitmask has, counts
-the rest by owner, and sorts it into bins that begin where a prefix sum of the counts says. The frontier
-ascends, so that of all arcs to a vertex the one that is kept has the smallest tail.
+A rank gathers the ends of its frontier's nn arcs, drops local duplicates and then what its bitmask has,
+counts the rest by owner, and sorts it into bins that begin where a prefix sum of the counts says. The
+frontier ascends, so that of all arcs to a vertex the one that is kept has the smallest tail.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ class Culling:
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Gathered]:
         """Sort what a frontier's nn `arcs` reach by owner.
 
-        Returns where each rank's bin begins, int64 (ranks + 1,), ids there and tails here, uint32, and counts.
+        Returns where each rank's bin begins, int64 (ranks + 1,), ids there and tails here, uint32, and
+        counts.
         """
         heads, queue_tails = make(buffers.nn_queue_on_cpu(arcs, self._vertex), numpy).values()
         counts, dropped = numpy.zeros(self._ranks, numpy.int64), numpy.zeros(3, numpy.int64)

@@ -1,7 +1,7 @@
 """Striped graphs (Merrill, Garland, Grimshaw, PPoPP 2012, section 6.1): partitions without delegates.
 
-Row v // p of rank v mod p is that of vertex v, and lies in nn; columns are vertices of the whole graph. The only
-arrays that are stored are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`.
+Row v // p of rank v mod p is that of vertex v, and lies in nn; columns are vertices of the whole graph. The
+only arrays that are stored are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 GATHERED = ("arcs", "duplicates", "masked", "sent")
-"""What is told of nn arcs where they were culled and counted."""
+"""Counts of nn arcs where they were culled."""
 
 
 def levels_by_rank(search: Any) -> dict[str, Any]:
@@ -24,8 +24,8 @@ def levels_by_rank(search: Any) -> dict[str, Any]:
     `remote_exchange` of that within and between groups; `mask_bytes` and `vertex_bytes`, sent by all,
     `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`;
     `backward`, the subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors;
-    `link_bytes`, where columns were placed, were read out of host memory by each rank. Where nn arcs were culled
-    and counted, `arcs`, `duplicates`, `masked` and `sent` are those of all ranks, as
+    `link_bytes`, where columns were placed, were read out of host memory by each rank. Where nn arcs were
+    culled, `arcs`, `duplicates`, `masked` and `sent` are those of all ranks, as
     `gravel.kernels.partition.culled.Gathered` names them; the other arcs lead to vertices of their rank.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())

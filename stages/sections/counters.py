@@ -277,4 +277,4 @@ def _says(several: Sequence[Counters]) -> str:
     return f"Hardware counters of {count(len(read), 'measurement')}, read by {tools}{figures}{rest}"
 
 
-SECTIONS = (Section(rank=140, make=counter_sections, kinds=("Counters",), says=_says),)
+SECTIONS = (Section(rank=125, make=counter_sections, kinds=("Counters",), says=_says),)

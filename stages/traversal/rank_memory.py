@@ -75,8 +75,8 @@ def joining_rank(vertices: int, hooks: int, ranks: int) -> Table:
 def ranks_on_cpu(graph: Extent, *, search: bool, together: bool, culled: bool = False) -> Table:
     """Return the table of all ranks on the CPU beside subgraphs, for a `search` or else for components.
 
-    A level may have all arcs between normal vertices, which may be `culled` before they are sorted. Ranks take
-    turns, or prepare themselves `together`.
+    A level may have all arcs between normal vertices, which may be `culled` before they are sorted. Ranks
+    take turns, or prepare themselves `together`.
     """
     n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
     arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs

@@ -122,10 +122,10 @@ class Bench:
                     continue
                 for place, device in enumerate(search.levels):
                     split = [
-                        f"{level.normal}: {level.visit:.0f}+{level.wait + level.commit_wait:.0f}+{level.commit:.0f}"
-                        for level in device
+                        f"{each.normal}: {each.visit:.0f}+{each.commit:.0f}+{each.wait + each.commit_wait:.0f}"
+                        for each in device
                     ]
-                    say(f"    device {place} us, visit+wait+commit: {', '.join(split)}")
+                    say(f"    device {place} us, visit+commit+wait: {', '.join(split)}")
                 del search
 
 

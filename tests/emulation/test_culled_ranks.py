@@ -1,4 +1,4 @@
-"""Ranks that cull and sort their nn arcs as Merrill, Garland and Grimshaw do, on one to three emulated devices."""
+"""Ranks that cull and sort their nn arcs, on one to three emulated devices: found is what the CPU finds."""
 
 from __future__ import annotations
 
@@ -138,5 +138,5 @@ def test_what_does_not_go_together_is_refused(given: dict[str, Any], words: str)
 def test_columns_in_host_memory_are_not_culled() -> None:
     whole = stripe(*BY_NAME["path_33"].csr(), ranks=2)
     options = SearchOptions(local_duplicates=True)
-    with pytest.raises(ValueError, match="local_duplicates: on GPUs .* these are columns in host memory"):
+    with pytest.raises(ValueError, match=r"local_duplicates: on GPUs .* these are columns in host memory"):
         CudaPartitionSearch(whole, options=options, placing=Placing("pinned", 0))

@@ -158,7 +158,7 @@ def test_gpus_that_wait_in_vain_break_the_rank_group(monkeypatch: pytest.MonkeyP
     ("facts", "most"),
     [
         ({"bytes": 900_000, "normal_arcs": 10_000}, 1_200_000),
-        ({"bytes": 408_000, "normal_arcs": 100_000, "striped": True}, 500_000),
+        ({"bytes": 408_000, "normal_arcs": 100_000, "striped": True}, 2_500_000),
     ],
     ids=["delegates", "stripes"],
 )

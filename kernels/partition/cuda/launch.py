@@ -11,11 +11,11 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
-from gravel.kernels.partition.culled import Gathered
 from gravel.kernels.partition.cuda.by_degree import in_order
 from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.partition.cuda.staging import Staging
+from gravel.kernels.partition.culled import Gathered
 from gravel.kernels.partition.layout import find_delegate, mask_words
 from gravel.kernels.partition.options import CULLING, OPTIMIZED, SearchOptions
 

@@ -1,4 +1,4 @@
-"""What tests of culled nn arcs on GPUs compare, emulated or not: labels, trees, and what each level counted."""
+"""What tests of culled nn arcs on GPUs compare, emulated or not: labels, trees, and counts of each level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Striped graphs, and ranks that cull what they send: every option and rank count finds what one piece does."""
+"""Striped graphs, and ranks that cull what they send, find what is found in one piece."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_every_arc_is_accounted_for() -> None:
     reached = one_piece.distance >= 0
     sent, duplicates = {}, {}
     for ranks in (1, 4):
-        for name, chosen in CULLING.items():
+        for name in CULLING:
             search = PartitionSearch(
                 stripe(offsets, columns, ranks=ranks), Asked(symmetric=True), culled(name)
             )

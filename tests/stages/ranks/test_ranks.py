@@ -197,9 +197,11 @@ def test_what_does_not_go_together_is_refused() -> None:
         PartitionParameters(scheme="striped", threshold=3)
     with pytest.raises(StageError, match="scheme striped is not compressed"):
         compress(PlainContext(), CompressParameters(), input=stripes(graph_of("path_33"), 2))
-    with pytest.raises(ValidationError, match="has scheme striped .section 6.1., and delegates is asked for"):
+    with pytest.raises(
+        ValidationError, match=r"has scheme striped .section 6.1., and delegates is asked for"
+    ):
         PartitionParameters(paper=PAPER, scheme="delegates")
-    with pytest.raises(ValidationError, match="has tuning.bins prefix_sum .* and atomic is asked for"):
+    with pytest.raises(ValidationError, match=r"has tuning.bins prefix_sum .* and atomic is asked for"):
         TraverseParameters(paper=PAPER, tuning={"bins": "atomic"})
 
 
