@@ -122,10 +122,10 @@ class Bench:
                     continue
                 for place, device in enumerate(search.levels):
                     split = [
-                        f"{each.normal}: {each.visit:.0f}+{each.commit:.0f}+{each.wait + each.commit_wait:.0f}"
-                        for each in device
+                        f"{one.normal}: {one.visit:.0f}+{one.wait:.0f}+{one.commit:.0f}+{one.commit_wait:.0f}"
+                        for one in device
                     ]
-                    say(f"    device {place} us, visit+commit+wait: {', '.join(split)}")
+                    say(f"    device {place} us, visit+wait+commit+wait: {', '.join(split)}")
                 del search
 
 
