@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.betweenness.buffers import LANES, MAX_WORDS
 from gravel.kernels.distances.buffers import BATCH, row_words
 from gravel.kernels.layouts.registry import encoded_layouts, layout_of
+from gravel.kernels.partition.buffers import ANY, SMALLEST
 from gravel.kernels.partition.options import CULLING
 from gravel.stages.kernel_names import (
     OF_STAGES,
@@ -233,7 +234,8 @@ def _of_ranks(asked: Any, partition: Any, reading: dict[str, str] | None) -> tup
     if asked.algorithm != "bfs":
         return ()
     smallest = asked.tuning.get("predecessors", "any") == "smallest"
-    macros = {**OF_RANKS, "TREE": "0" if asked.output == "distance" else "2" if smallest else "1"}
+    tree = 0 if asked.output == "distance" else SMALLEST if smallest else ANY
+    macros = {**OF_RANKS, "TREE": str(tree)}
     if reading:
         return (("kernels/partition/ranks_encoded.cu", {**macros, **reading, "OFFSET": "u64"}),)
     file = "ranks"

@@ -126,7 +126,7 @@ class RankSearch:
         if not self.optimized:
             return
         # Destinations of nd are rows of dn, and the reverse.
-        unvisited = {"nd": ends["dn"].hidden, "dn": ends["nd"].hidden, "dd": ends["dd"].hidden}
+        unvisited = {"nd": ends["dn"].unvisited, "dn": ends["nd"].unvisited, "dd": ends["dd"].unvisited}
         for name in OPTIMIZED:
             self.backward[name] = is_backward(
                 self.backward[name],

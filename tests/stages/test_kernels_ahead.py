@@ -16,8 +16,11 @@ from typing import Any, ClassVar
 import pytest
 
 from gravel.kernels import cuda
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
+from gravel.kernels.partition import SearchOptions
+from gravel.kernels.partition.cuda.memory import tree_of
 from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler.cluster_start import plan_kernels
@@ -106,6 +109,27 @@ def test_ranks_have_kernels_of_their_own(
     for path, macros in kernels:
         declared = declared_variants(read_source(path))
         assert all(macros[name] in declared[name] for name in {**declared, **macros})
+
+
+@pytest.mark.parametrize("output", ["both", "distance"])
+@pytest.mark.parametrize(
+    ("tuning", "file"),
+    [
+        ({}, "ranks"),
+        ({"predecessors": "smallest"}, "ranks"),
+        ({"bins": "prefix_sum", "local_duplicates": True}, "ranks_culled"),
+    ],
+)
+def test_ranks_have_the_kernel_that_their_options_ask_for(
+    tuning: dict[str, Any], file: str, output: str
+) -> None:
+    stages = all_stages()
+    made_by = [("partition", stages["partition"].parameters())]
+    asked = stages["traverse"].parameters(output=output, sources=[1], tuning=tuning)
+    (path, macros), *_ = kernels_ahead("traverse", asked, made_by)
+    assert path == f"kernels/partition/{file}.cu"
+    assert macros["TREE"] == str(tree_of(SearchOptions(**tuning), Asked(output=output)))
+    assert macros["OFFSET"] == ("u64" if file == "ranks_culled" else "u32")
 
 
 @pytest.mark.parametrize("measure", ["closeness", "harmonic", "eccentricity"])

@@ -106,7 +106,7 @@ class PeerRank(GroupRank):
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        taken = self._run(source, self._depth)
+        milliseconds = self._run(source, self._depth)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
         predecessor = None
@@ -114,7 +114,7 @@ class PeerRank(GroupRank):
             predecessor = self._memory.predecessors()
             predecessor = predecessor if on_device else predecessor.get()
         link = self._launch.link_bytes()
-        return RankLabels(distance, predecessor, taken, 0, self._records(), link_bytes=link)
+        return RankLabels(distance, predecessor, milliseconds, 0, self._records(), link_bytes=link)
 
     def _records(self) -> tuple[LevelRecord, ...]:
         """Describe the levels: labels and masks count as reduction, waiting as exchange."""
