@@ -91,45 +91,26 @@ def test_subgraphs_read_the_layout_of_the_graph(codec: str, layout: str | None) 
 
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize(
-    ("behind", "file"),
+    ("behind", "tuning", "file"),
     [
-        ([("partition", {})], "kernels/partition/ranks.cu"),
-        ([("partition", {"scheme": "striped"})], "kernels/partition/ranks.cu"),
-        ([("compress", {"codec": "blocks"}), ("partition", {})], "kernels/partition/ranks_encoded.cu"),
+        ([("partition", {})], {}, "ranks"),
+        ([("partition", {})], {"predecessors": "smallest"}, "ranks"),
+        ([("partition", {"scheme": "striped"})], {"local_duplicates": True}, "ranks_culled"),
+        ([("compress", {"codec": "blocks"}), ("partition", {})], {}, "ranks_encoded"),
     ],
 )
 def test_ranks_have_kernels_of_their_own(
-    behind: list[tuple[str, dict[str, Any]]], file: str, output: str
+    behind: list[tuple[str, dict[str, Any]]], tuning: dict[str, Any], file: str, output: str
 ) -> None:
     stages = all_stages()
     made_by = [(stage, stages[stage].parameters(**asked)) for stage, asked in behind]
-    asked = stages["traverse"].parameters(output=output, sources=[1])
+    asked = stages["traverse"].parameters(output=output, sources=[1], tuning=tuning)
     kernels = [each for each in kernels_ahead("traverse", asked, made_by) if each[0].endswith(".cu")]
-    assert kernels[0][0] == file
+    assert kernels[0][0] == f"kernels/partition/{file}.cu"
+    assert kernels[0][1]["TREE"] == str(tree_of(SearchOptions(**tuning), Asked(output=output)))
     for path, macros in kernels:
         declared = declared_variants(read_source(path))
         assert all(macros[name] in declared[name] for name in {**declared, **macros})
-
-
-@pytest.mark.parametrize("output", ["both", "distance"])
-@pytest.mark.parametrize(
-    ("tuning", "file"),
-    [
-        ({}, "ranks"),
-        ({"predecessors": "smallest"}, "ranks"),
-        ({"bins": "prefix_sum", "local_duplicates": True}, "ranks_culled"),
-    ],
-)
-def test_ranks_have_the_kernel_that_their_options_ask_for(
-    tuning: dict[str, Any], file: str, output: str
-) -> None:
-    stages = all_stages()
-    made_by = [("partition", stages["partition"].parameters())]
-    asked = stages["traverse"].parameters(output=output, sources=[1], tuning=tuning)
-    (path, macros), *_ = kernels_ahead("traverse", asked, made_by)
-    assert path == f"kernels/partition/{file}.cu"
-    assert macros["TREE"] == str(tree_of(SearchOptions(**tuning), Asked(output=output)))
-    assert macros["OFFSET"] == ("u64" if file == "ranks_culled" else "u32")
 
 
 @pytest.mark.parametrize("measure", ["closeness", "harmonic", "eccentricity"])
