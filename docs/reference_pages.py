@@ -21,6 +21,7 @@ import click
 import jinja2
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from ruamel.yaml import YAML
 
 from gravel.kernels.strategy import Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
@@ -35,59 +36,8 @@ DOCS = Path(__file__).parent
 WRITE = "python docs/reference_pages.py --write"
 MADE = f"<!-- Made from the code by `{WRITE}`; edit the code instead. -->"
 
-EXAMPLES = {
-    "centrality": ["measure: closeness"],
-    "distribute": ["source: {rmat: {scale: 16}}"],
-    "graph500": ["scale: 16"],
-    "ingest": ["source: {rmat: {scale: 16}}"],
-    "paths": ["pairs: [[1, 2]]"],
-    "saved": ["folder: my_graph"],
-    "subgraph": ["core: 3"],
-}
-"""What stages need beside their inputs."""
-
-HOMES = ("ingest", "traverse", "compress")
-"""Stages whose pages have the tables of parameters that others have too."""
-
-PACKAGES = {
-    "gravel.kernels.bfs": "Breadth-first search",
-    "gravel.kernels.sssp": "Shortest paths",
-    "gravel.kernels.components": "Connected components",
-    "gravel.kernels.strong_components": "Strongly connected components",
-}
-
-GIVEN = {
-    *("row_offsets", "column_indices", "output", "symmetric", "max_depth", "statistics", "threads", "trace"),
-    *("rows", "narrow", "weighted", "predecessor", "asked", "back_offsets", "back_columns"),
-}
-"""Arguments of a strategy that are decided elsewhere: by the graph, by parameters of the stage, by tests."""
-
-OPTION_GROUPS = {
-    "data files": ("--sources", "--columns", "--delimiter", "--header", "--filter"),
-    "parts of a workflow": ("--where", "--only", "--force", "--from STAGE", "--keep"),
-    "the machine": ("--cluster", "--backend", "--host-memory", "--resident-memory", "--device-memory"),
-    "hooks": ("--on-failure", "--on-change", "--on-success"),
-    "chosen results": ("--run", "--workflow", "--recipe", "--alone"),
-}
-"""Options that several commands have together, by subject; each name begins as the option is listed."""
-
-USUAL = {
-    "scale": "2^scale vertices",
-    "side": "of square lattices and meshes, in vertices",
-    "cube": "of cubic lattices, in vertices",
-    "sources": "searches from random vertices",
-    "output": "distance, predecessor or both",
-    "graphs": "parameters of ingest, by name",
-    "files": "further graphs, by name",
-    "tuning": "options of the search, such as {direction_optimized: false}",
-    "backend": "cuda searches on GPUs",
-    "transport": "peer, nccl or auto, for ranks on GPUs",
-    "placements": "device, split, pinned, streamed, or the first of these that fits",
-    "keep": "false: only measurements and labels are stored",
-    "predict": "true: also predictions of the cost model for other machines",
-    "repeats": "times that each search is measured",
-}
-"""What parameters of these names are, unless a workflow says otherwise."""
+TEXTS: dict[str, Any] = YAML(typ="safe").load(DOCS / "templates" / "texts.yaml")
+PACKAGES: dict[str, str] = TEXTS["packages"]
 
 LONGEST_DEFAULT = 45
 MAX_VALUES = 7
@@ -110,7 +60,7 @@ class CommandText:
 class Section:
     """A table of parameters: a title, a text above, and rows of name, type, default and text.
 
-    Of a choice of models, rows have the names of those that have the parameter in the place of the type, and
+    Of a choice of models, rows have the names of those with the parameter in the place of the type, and
     `choices` has each with its text.
     """
 
@@ -130,7 +80,7 @@ def pages() -> dict[str, str]:
         "stages/README.md": ("stages", {"stages": ordered, "kinds": Artifact.kinds}),
         **{
             f"stages/{stage.name}.md": ("stage", {"stage": stage, **_tables(stage, homes)})
-            for stage in sorted(ordered, key=lambda stage: (stage.name not in HOMES, stage.name))
+            for stage in sorted(ordered, key=lambda stage: (stage.name not in TEXTS["homes"], stage.name))
         },
         "strategies.md": (
             "strategies",
@@ -138,7 +88,7 @@ def pages() -> dict[str, str]:
         ),
         "workflows.md": (
             "workflows",
-            {"workflows": list(_workflows(DOCS.parent / "workflows")), "usual": USUAL},
+            {"workflows": list(_workflows(DOCS.parent / "workflows")), "usual": TEXTS["usual"]},
         ),
     }
     environment = jinja2.Environment(
@@ -148,15 +98,9 @@ def pages() -> dict[str, str]:
         lstrip_blocks=True,
         autoescape=False,  # Markdown
     )
-    environment.filters |= {
-        "constants": _constants,
-        "about": _about,
-        "example": _example,
-        "first_sentence": _first_sentence,
-        "kinds": _kinds,
-        "setting": setting_text,
-        "stated": _stated,
-    }
+    environment.filters["setting"] = setting_text
+    for each in (_constants, _about, _example, _first_sentence, _kinds, _stated):
+        environment.filters[each.__name__.removeprefix("_")] = each
     return {
         path: environment.get_template(f"{name}.md.jinja").render(made=MADE, **given).rstrip() + "\n"
         for path, (name, given) in content.items()
@@ -174,11 +118,10 @@ def _commands() -> dict[str, Any]:
     count = Counter(option for command in commands for option in command.options)
     shared = [option for option in count if count[option] > 1]
     groups = {
-        title: [option for option in shared if option[0].startswith(begins)]
-        for title, begins in OPTION_GROUPS.items()
+        title: [option for option in shared if option[0].startswith(tuple(begins))]
+        for title, begins in TEXTS["option_groups"].items()
     }
-    grouped = {option for options in groups.values() for option in options}
-    groups["other"] = [option for option in shared if option not in grouped]
+    groups["other"] = [option for option in shared if not any(option in own for own in groups.values())]
     return {
         "commands": [(command, _shared_by(command, groups)) for command in commands],
         "shared": shared,
@@ -239,7 +182,7 @@ def _example(stage: Stage) -> str:
             continue
         giver = givers.get(each.kinds[0], "graph")
         words.append(f"{slot}: {f'[{giver}]' if each.many else giver}")
-    return f"{stage.name}: {{{', '.join([*words, *EXAMPLES.get(stage.name, [])])}}}"
+    return f"{stage.name}: {{{', '.join([*words, *TEXTS['examples'].get(stage.name, [])])}}}"
 
 
 def _tables(stage: Stage, homes: dict[type[BaseModel], str]) -> dict[str, Any]:
@@ -248,11 +191,7 @@ def _tables(stage: Stage, homes: dict[type[BaseModel], str]) -> dict[str, Any]:
     `homes` has the stage of each model whose table is on a page.
     """
     model = documented(stage.parameters)
-    fields, about = dict(model.model_fields), ""
-    home = next((each for each in model.__mro__[1:] if each in homes), None)
-    if home is not None:
-        about = f"As for [{homes[home]}]({homes[home]}.md#parameters), and:"
-        fields = {name: given for name, given in fields.items() if name in model.__annotations__}
+    fields, about = _own(model, homes)
     homes[model] = stage.name
     sections, elsewhere = [Section("", about, [_row(*each) for each in fields.items()])], {}
     for name, given in fields.items():
@@ -267,15 +206,21 @@ def _tables(stage: Stage, homes: dict[type[BaseModel], str]) -> dict[str, Any]:
     return {"sections": sections, "elsewhere": elsewhere}
 
 
+def _own(model: type[BaseModel], homes: dict[type[BaseModel], str]) -> tuple[dict[str, FieldInfo], str]:
+    """Return the parameters of a model that no page has, and where those of a model that it extends are."""
+    fields = dict(model.model_fields)
+    home = next((each for each in model.__mro__ if each in homes), None)
+    if home is None:
+        return fields, ""
+    about = f"As for [{homes[home]}]({homes[home]}.md#parameters), and:"
+    changed = {*fields} - {*home.model_fields} | {*model.__annotations__}
+    return {name: each for name, each in fields.items() if name in changed}, about
+
+
 def _section(title: str, model: type[BaseModel], homes: dict[type[BaseModel], str]) -> Section:
     """Return the table of a model, or its own part where a model that it extends is on another page."""
-    home = next((each for each in model.__mro__ if each in homes), None)
-    own = {
-        name: each for name, each in model.model_fields.items() if not home or name not in home.model_fields
-    }
-    about = inspect.getdoc(model) or ""
-    if home is not None:
-        about = f"As for [{homes[home]}]({homes[home]}.md#parameters), and:"
+    own, about = _own(model, homes)
+    about = about or inspect.getdoc(model) or ""
     inner = {name: list(models_in(each.annotation)) for name, each in own.items()}
     if not own or not all(inner.values()):
         return Section(title, about, [_row(*each) for each in own.items()])
@@ -325,15 +270,14 @@ def _constants_of(strategy: Strategy, backend: str) -> list[str]:
     return [
         f"`{name}`" if each.default is None else f"`{name}={each.default}`"
         for name, each in inspect.signature(strategy.load(backend)).parameters.items()
-        if name not in GIVEN
+        if name not in TEXTS["given"]
     ]
 
 
 def _stated(preset: Preset) -> Iterator[list[Setting]]:
     """Yield the settings that a paper states, those together that are alike in all but their names."""
-    stated = (setting for setting in preset.settings if setting.values)
     alike: dict[str, list[Setting]] = {}
-    for setting in stated:
+    for setting in (each for each in preset.settings if each.values):
         alike.setdefault(repr(replace(setting, name="")), []).append(setting)
     yield from alike.values()
 
@@ -342,7 +286,7 @@ def _workflows(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the texts of the workflows of a folder; `as_in` names an earlier one with the same parameters."""
     earlier: dict[str, str] = {}
     for path in sorted((*folder.glob("*.yaml"), *folder.glob("papers/*.yaml")), key=lambda path: path.stem):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text("utf-8")
         if not re.search(r"^stages:", text, re.MULTILINE):  # a catalogue of data sets, say
             continue
         workflow = load_workflow(path)
@@ -368,7 +312,7 @@ def _default(name: str, value: Any) -> str:
 def _unusual(name: str, comments: dict[str, str]) -> str:
     """Return the comment on a parameter without what the page says once of all that have this name."""
     parts = comments.get(name, "").split("; ")
-    return "; ".join(part for part in parts if part != USUAL.get(name))
+    return "; ".join(part for part in parts if part != TEXTS["usual"].get(name))
 
 
 def _axis(name: str, values: Any, given: dict[str, str]) -> str:
@@ -377,9 +321,8 @@ def _axis(name: str, values: Any, given: dict[str, str]) -> str:
         return f"`{name}`"
     if name in given:
         return f"`{name}` (`{given[name]}`)"
-    texts = [*map(to_text, values)]
-    more = ", ..." if len(texts) > MAX_VALUES else ""
-    return f"`{name}` ({', '.join(texts[:MAX_VALUES])}{more})"
+    texts = [*map(to_text, values[:MAX_VALUES]), *["..."] * (len(values) > MAX_VALUES)]
+    return f"`{name}` ({', '.join(texts)})"
 
 
 def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:
@@ -387,9 +330,7 @@ def renew(folder: Path = DOCS, *, write: bool = False) -> list[str]:
     made = pages()
     gone = {path.relative_to(folder).as_posix() for path in (folder / "stages").glob("*.md")} - made.keys()
     there = {name: folder / name for name in made}
-    wrong = [
-        name for name, path in there.items() if not path.is_file() or path.read_text("utf-8") != made[name]
-    ]
+    wrong = [name for name, path in there.items() if not path.is_file() or path.read_text() != made[name]]
     if write:
         for name in wrong:
             there[name].parent.mkdir(parents=True, exist_ok=True)

@@ -15,8 +15,10 @@ chunk of this one is done, so the phase's other words may be read after the taki
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from typing import Any
 
 import numpy
@@ -40,6 +42,9 @@ YIELDS = 200  # givings away, about 0.1 ms, before sleeping
 NAP = 40  # microseconds; a phase that opens meanwhile starts with one thread less for so long
 NAPS = 16  # before naps of LONG_NAP: then the leader is in a long stretch of small work, as on road networks
 LONG_NAP = 200
+
+REPORTS_EVERY = 0.25
+"""Seconds between two reports of how far a run is."""
 
 
 def new_state(words: int) -> NDArray[numpy.int64]:
@@ -150,3 +155,28 @@ class Team:
         """End the threads; the team cannot run again."""
         if self._pool is not None:
             self._pool.shutdown(wait=True)
+
+    @contextmanager
+    def reported(self, phase: int, phases: int, report: Callable[[int, int], None] | None) -> Iterator[None]:
+        """Report now and then, from a thread of its own, how many chunks of all phases a run has done.
+
+        The word `phase` of the state counts the phases that were opened, each of as many chunks.
+        """
+        if report is None:
+            yield
+            return
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(REPORTS_EVERY):
+                opened, chunks, done = (int(self.state[word]) for word in (phase, CHUNKS, DONE))
+                if opened:
+                    report(min((opened - 1) * chunks + done, phases * chunks), phases * chunks)
+
+        watching = threading.Thread(target=copy_context().run, args=(watch,), daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watching.join()

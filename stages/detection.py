@@ -108,7 +108,7 @@ def choose_reader(
     if named and not fitting:
         # The reader of that format says best what is wrong with the file.
         return Choice(named[0], f"its name ends in {suffix}")
-    first = shown(head.lines[0] if head.lines else head.data[:80], 60)
+    first = shown(head.lines[0] if head.lines else head.data[:80])
     if named:
         names = " or ".join(reader.title for reader in named)
         raise StageError(

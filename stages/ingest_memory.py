@@ -11,7 +11,7 @@ from gravel.kernels.ids import buffers
 from gravel.stages.errors import StageError
 from gravel.stages.ingest_parameters import LEAST_MEMORY
 from gravel.stages.many_files import EXPANSION, text_size
-from gravel.stages.parsing.buffers import SHORTEST_LINE, edges, pieces
+from gravel.stages.parsing.buffers import SHORTEST_LINE, edges, pieces, texts
 from gravel.stages.sizes import PUBLISHING_BYTES, published
 from gravel.stages.stage import Extent, Machine, Need
 
@@ -115,7 +115,7 @@ def _id_set(file: FileSize, memory: int) -> Table:
     # A page of the bitmap for each id at worst; outside it, ids that are sorted and joined, and their table.
     bitmap = buffers.words(words, min(words, 512 * 2 * file.edges)), buffers.counts(words)
     joined, listed = min(memory // 24, 6 * file.edges), min(memory // 24, file.vertices)
-    return *bitmap, *table("host", NumPy=("i8", joined), listed=("i8", listed))
+    return *bitmap, buffers.outside(joined), *table("host", listed=("i8", listed))
 
 
 def _reach(file: FileSize) -> int:
@@ -148,14 +148,18 @@ def has_texts(parameters: IngestParameters, reader: str, head: Head, location: s
     return False
 
 
-def texts_bytes(text_bytes: int, memory: int) -> int:
+def texts_bytes(text_bytes: int, memory: int, threads: int) -> int:
     """State what reading texts takes beside code: all of `memory` where the size is not known.
 
     Ids are in a set, with 40 bytes each beside their letters; there are their ranks, and codes that wait.
     """
+    if not text_bytes:
+        return memory
+    block = min(block_bytes(memory, threads), text_bytes)
+    parsed = pieces(threads, block), *texts(threads * block)
     ids, published = 2 * text_bytes // SHORTEST_LINE, ("u1", PUBLISHING_BYTES)
     rows = table("host", names=("u1", (ids, 40)), ranks=("u4", ids), codes=("u4", ids), published=published)
-    return min(memory, total(rows, "host")) if text_bytes else memory
+    return min(memory, total((*parsed, *rows), "host"))
 
 
 def _parsed_on_device(text_bytes: int, memory: int) -> int:
@@ -198,7 +202,9 @@ def estimate(
     )
     if found.texts:
         note = ON_CPU if machine.backend == "cuda" else ""
-        return Need(beside + found.inflating + texts_bytes(text_bytes, memory), 0, outputs, note=note)
+        return Need(
+            beside + found.inflating + texts_bytes(text_bytes, memory, machine.threads), 0, outputs, note=note
+        )
     host = beside + memory
     if text_bytes and found.device_bytes:
         host = beside + _parsed_on_device(text_bytes, memory)

@@ -45,7 +45,6 @@ COMPILED = {
     "rcm_by_degree": 84 << 20,
     "community": 96 << 20,
     "community_rcm": 96 << 20,
-    "auto": 96 << 20,
 }
 """Measured: what Numba takes to compile an order with what applies it, and to be there at all; 76 MiB for
 others."""
@@ -211,11 +210,9 @@ def _described(measured: OrderStatistics) -> dict[str, float]:
     }
 
 
-def _on_host(
-    parameters: ReorderParameters, graph: Extent, machine: Machine, places: set[str], applying: int
-) -> Table:
-    """Return the table of the host: an order is found in one of `places`, and applied, a range at a time."""
-    n, m, method = graph.vertices, graph.arcs, parameters.method
+def _order_on_host(method: str, graph: Extent, machine: Machine, place: str, applying: int) -> Table:
+    """Return the table of the host: an order is found in a place, and applied, a range at a time."""
+    n, m = graph.vertices, graph.arcs
     vertex, found, applied = vertex_type(n), "found", "applied"
     rows = [
         *table("host", Numba=("u1", COMPILED.get(method, 76 << 20))),
@@ -226,9 +223,9 @@ def _on_host(
         # A range of new rows that is written, and the next one.
         rows += table("host", applied, ranges=(vertex, (2, min(m, ARCS_AT_ONCE))))
         rows += during(buffers.renumbering(n, "host", vertex), applied)
-        if "pinned" in places or (applying and not uses_device(machine, n, m)):
+        if place == "pinned" or (applying and not uses_device(machine, n, m)):
             rows += table("host", pinned=(vertex, m))
-    if method in (*RCM, "auto") and (graph.directed or places != {"device"}):
+    if method in RCM and (graph.directed or place != "device"):
         taken = buffers.rcm_by_degree_on_host if method == "rcm_by_degree" else buffers.rcm_on_host
         rows += during(taken(n, vertex), found)
         if graph.directed:
@@ -236,14 +233,16 @@ def _on_host(
             rows += during(on_host(n, 2 * m, vertex), found)
             at_once, tails = min(n, ROWS_AT_ONCE), (vertex, min(m, ARCS_AT_ONCE))
             rows += table("host", found, tails=tails, rows=(vertex, at_once), lengths=("i8", at_once))
-    if method in COMMUNITY:
-        rows += during(buffers.community_on_host(n, m, vertex, pinned=places == {"pinned"}), found)
-    if method == "auto":
-        rows += table("host", sample=("u1", min(SAMPLE_BYTES, exact(table(columns=(vertex, (2, m)))))))
-        rows += during(sampled(n), "sampled")
-    if graph.weighted:
-        rows += during(reordered(n, m), "weights")
+    if method in COMMUNITY and place != "device":
+        rows += during(buffers.community_on_host(n, m, vertex, pinned=place == "pinned"), found)
     return tuple(rows)
+
+
+def _choosing(graph: Extent) -> Table:
+    """Return what `auto` takes to choose, and a sample that the allocator may keep."""
+    n, m = graph.vertices, graph.arcs
+    kept = table("host", sample=("u1", min(SAMPLE_BYTES, exact(table(columns=(vertex_type(n), (2, m)))))))
+    return *kept, *during(sampled(n), "sampled")
 
 
 def _estimate(
@@ -253,8 +252,7 @@ def _estimate(
     whole, machine, graph = machine, _capped(machine, parameters), inputs["input"][0]
     n, m = graph.vertices, graph.arcs
     read = 2 * m if graph.directed else m
-    methods = {name for name, each in METHODS.items() if each.cuda and parameters.method in (name, "auto")}
-    places = {place_of(method, machine, n, read) for method in methods}
+    methods = [*METHODS] if parameters.method == "auto" else [parameters.method]
     applying = applying_bytes(machine, n, m) if parameters.method != "original" else 0
     device = [applying, *(finding_bytes(method, machine, n, read) for method in methods)]
     width = 4 if n < 1 << 32 else 8
@@ -274,8 +272,14 @@ def _estimate(
         directed=graph.directed,
         weighted=graph.weighted,
     )
-    trials = table("host", "tried", trials=("u1", tried))
-    host = total((*_on_host(parameters, graph, machine, places, applying), *trials), "host")
+    beside = table("host", "tried", trials=("u1", tried))
+    if parameters.method == "auto":
+        beside += _choosing(graph)
+    if graph.weighted:
+        beside += during(reordered(n, m), "weights")
+    places = {method: place_of(method, machine, n, read) for method in methods}
+    tables = (_order_on_host(method, graph, machine, places[method], applying) for method in methods)
+    host = max(total((*each, *beside), "host") for each in tables)
     return Need(host_bytes=host, device_bytes=max(device), outputs=(made,))
 
 

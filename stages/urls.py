@@ -34,9 +34,8 @@ def is_url(location: str) -> bool:
 
 def without_file_scheme(location: str) -> str:
     """Return the path of a file:// URL; anything else as it is."""
-    if location[:7].lower() != "file://":
-        return location
-    return location[7:].removeprefix("localhost")
+    scheme, slashes, path = location.partition("://")
+    return path.removeprefix("localhost") if slashes and scheme.lower() == "file" else location
 
 
 def shown(location: str) -> str:

@@ -8,6 +8,7 @@ from gravel.graphs.prepared import searched_with
 from gravel.graphs.stage_calls import InMemory, called
 from gravel.kernels.arrays import on_host
 from gravel.memory import refuse_device
+from gravel.progress import measured
 from gravel.results.components import Components
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ def find(rows: PlacedRows, ids: Ids, strategy: str, connection: str) -> Componen
         return Components(ids, numpy.zeros(0, numpy.uint32), 0.0, strategy)
     searched, parameters = searched_with(rows, algorithm="components", strategy=strategy)
     search, _ = called(prepare_search, InMemory(rows.machine), searched, parameters)
-    found = called(search.run)
+    with measured("components", None, "parts") as report:
+        if hasattr(search, "advance"):
+            search.advance = report
+        found = called(search.run)
     labels = found.component
     if searched.permutation is not None:
         labels = components_back(searched.permutation, labels)[0]

@@ -26,6 +26,11 @@ def counts(words: int) -> Buffer:
     return Buffer("before", "i8", words // BLOCK + 1, None, "host")
 
 
+def outside(count: int) -> Buffer:
+    """Ids that a bitmap on the host does not cover; no page is taken where there are none."""
+    return Buffer("outside", "i8", count, None, "host")
+
+
 def bitmap(span: int) -> Table:
     """A bitmap over so many ids, with its counts, while CuPy sums them up."""
     groups = span // GROUP_BITS + 1

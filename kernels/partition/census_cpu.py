@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.census import LARGEST, Census, capped
+from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.distributor.buffers import COUNTING_BLOCKS
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
@@ -35,11 +36,11 @@ def count_rows(
     """
 
     def count(first: int, last: int) -> NDArray[Any]:
-        ends = numpy.zeros((2, LARGEST + 1), numpy.int64)
+        ends: NDArray[Any] = buffers.ends().make(numpy)
         _count_ends(first, last, first_row, step, row_offsets, columns, degrees, *ends)
         return ends
 
-    total = numpy.zeros((2, LARGEST + 1), numpy.int64)
+    total = buffers.ends().make(numpy)
     for ends in run_blocks(count, row_blocks(row_offsets, per_thread=per_thread)):
         total += ends
     busier, quieter = total

@@ -18,7 +18,9 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.bits import set_bits
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
+from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.layout import (
     SUBGRAPHS,
     PartitionedGraph,
@@ -30,7 +32,13 @@ from gravel.kernels.partition.layout import (
     packed_bits,
     row_lengths,
 )
-from gravel.kernels.partition.shares import DelegateIndex, Share, index_delegates
+from gravel.kernels.partition.shares import (
+    DelegateIndex,
+    Share,
+    delegates_before,
+    index_delegates,
+    offsets_of,
+)
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
@@ -131,22 +139,19 @@ def split_rows(
 
     """
     rows = len(row_offsets) - 1
-    first, last = first_row >> 6, (first_row + rows + 63) >> 6
-    here = numpy.unpackbits(index.words[first:last].view(numpy.uint8), bitorder="little")
-    delegates = int(here[first_row - 64 * first :][:rows].sum())
-    normal = numpy.zeros((2, rows), numpy.uint32)
-    delegate = numpy.zeros((2, high - low, delegates), numpy.uint32)
+    delegates = delegates_before(index, first_row + rows) - delegates_before(index, first_row)
+    normal, delegate = make(buffers.rows_of_range(rows, high - low, delegates), numpy).values()
     common = (first_row, row_offsets, columns, *index, ranks, low, high)
     _count(*common, normal, delegate)
     # Rows of a rank: those of its own vertices, and those of all delegates.
-    own = [numpy.arange((rank - first_row) % ranks, rows, ranks) for rank in range(low, high)]
+    own = [slice((rank - first_row) % ranks, None, ranks) for rank in range(low, high)]
     totals = numpy.zeros((4, high - low + 1), numpy.int64)
     for place, mine in enumerate(own):
         totals[:2, place + 1] = normal[:, mine].sum(axis=1, dtype=numpy.int64)
         totals[2:, place + 1] = delegate[:, place].sum(axis=1, dtype=numpy.int64)
     starts = numpy.cumsum(totals, axis=1)
-    ids = (columns.dtype, numpy.uint32, numpy.uint32, numpy.uint32)
-    filled = [numpy.empty(int(starts[kind, -1]), dtype) for kind, dtype in enumerate(ids)]
+    arcs = map(int, starts[:, -1])
+    filled = list(make(buffers.columns_of_range(columns.dtype.str[1:], *arcs), numpy).values())
     _fill(*common, starts[:, :-1].copy(), *filled)
     return [
         Share(
@@ -163,13 +168,6 @@ def split_rows(
         )
         for place, mine in enumerate(own)
     ]
-
-
-def offsets_of(counts: NDArray[Any]) -> NDArray[Any]:
-    """Sum the lengths of rows up: uint32 where all arcs fit, else int64 (rows + 1,)."""
-    offsets = numpy.zeros(len(counts) + 1, numpy.int64)
-    numpy.cumsum(counts, out=offsets[1:])
-    return offsets.astype(numpy.uint32) if offsets[-1] < 1 << 32 else offsets
 
 
 def partition(
@@ -215,7 +213,7 @@ def _joined(rank: int, shares: list[Share]) -> RankGraph:
     for name in SUBGRAPHS:
         lengths = numpy.concatenate([share.lengths[name] for share in shares])
         columns = numpy.concatenate([share.columns[name] for share in shares])
-        subgraphs[name] = Subgraph(offsets_of(lengths), columns)
+        subgraphs[name] = Subgraph(offsets_of(lengths, len(columns)), columns)
     return make_rank(rank, subgraphs)
 
 

@@ -15,10 +15,10 @@ import numpy
 
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
-from gravel.kernels.partition.distributor.buffers import delegate_index
+from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.distributor.rows_cuda import Kernels
 from gravel.kernels.partition.layout import SUBGRAPHS, packed_bits
-from gravel.kernels.partition.shares import DelegateIndex, Share
+from gravel.kernels.partition.shares import DelegateIndex, Share, delegates_before, offsets_of
 
 SOURCE = "kernels/partition/split.cu"
 
@@ -49,7 +49,7 @@ def index_delegates(
     import cupy
 
     kernels = Kernels(dtype, BLOCK)
-    words, before = make(delegate_index(vertex_count), cupy).values()
+    words, before = make(buffers.delegate_index(vertex_count), cupy).values()
     for first, offsets in pieces():
         rows = len(offsets) - 1
         span = numpy.uint64(rows), numpy.uint64(first)
@@ -57,7 +57,8 @@ def index_delegates(
     kernels.run("count_flags", len(words), words, numpy.uint64(len(words)), before[1:])
     cupy.cumsum(before, dtype=numpy.uint32, out=before)
     count = int(before[-1])
-    vertices, degrees = cupy.empty(count, dtype), cupy.empty(count, numpy.int64)
+    found = buffers.delegates(count, numpy.dtype(dtype).str[1:], "device")
+    vertices, degrees = make(found, cupy).values()
     index = DelegateIndex(words, before[:-1], degrees)
     for first, offsets in pieces() if count else ():
         rows = len(offsets) - 1
@@ -139,8 +140,8 @@ def split_rows(
     names = SUBGRAPHS[:1] if index is None else SUBGRAPHS
     buckets = list(product(names, range(low, high)))
     lengths, shifts = _lengths(buckets, first_row, rows, index, ranks)
-    tiles = -(-arcs // (BLOCK * ROUNDS))
-    sums = cupy.zeros(len(buckets) * tiles + 1, numpy.int64)
+    sums = buffers.tile_sums(len(buckets), arcs, BLOCK * ROUNDS).make(cupy)
+    tiles = (len(sums) - 1) // len(buckets)
     module = load(SOURCE, VERTEX=vertex_macro(columns.dtype))
     grid = (blocks_for(tiles, 1, most=MAX_BLOCKS),), (BLOCK,)
     delegates = (numpy.uint64(0),) * 3 if index is None else index
@@ -154,7 +155,7 @@ def split_rows(
         cupy.cumsum(sums, out=sums)
         totals = numpy.diff(cupy.asnumpy(sums[::tiles]))
     made = [
-        cupy.empty(int(total), columns.dtype if name == "nn" else numpy.uint32)
+        buffers.columns_of_rank(columns.dtype.str[1:] if name == "nn" else "u4", int(total)).make(cupy)
         for (name, _), total in zip(buckets, totals, strict=True)
     ]
     if arcs:
@@ -175,26 +176,18 @@ def _lengths(
     import cupy
 
     first_delegate, last_delegate = (
-        0 if index is None else _delegates_before(index, vertex) for vertex in (first_row, first_row + rows)
+        0 if index is None else delegates_before(index, vertex) for vertex in (first_row, first_row + rows)
     )
     spans = []
     for name, rank in buckets:
         first, last = ((vertex - rank + ranks - 1) // ranks for vertex in (first_row, first_row + rows))
         own = name in ("nn", "nd")
         spans.append((first, last) if own else (first_delegate, last_delegate))
-    lengths = cupy.zeros(sum(last - first for first, last in spans), numpy.uint32)
+    lengths = buffers.lengths_of_ranks(sum(last - first for first, last in spans)).make(cupy)
     ends = numpy.cumsum([last - first for first, last in spans]).tolist()
     begins = [0, *ends[:-1]]
     cuts = [lengths[begin:end] for begin, end in zip(begins, ends, strict=True)]
     return cuts, [4 * first for first, _ in spans]
-
-
-def _delegates_before(index: DelegateIndex, vertex: int) -> int:
-    word, bit = divmod(vertex, 64)
-    if word >= len(index.words):
-        return len(index.degrees)
-    below = int(index.words[word]) & ((1 << bit) - 1)
-    return int(index.before[word]) + below.bit_count()
 
 
 def _address(array: Any, shift: int) -> numpy.uint64:
@@ -209,20 +202,6 @@ def _addresses(arrays: Sequence[Any], shifts: Sequence[int]) -> Any:
     return cupy.asarray(numpy.array(found, numpy.uint64))
 
 
-def offsets_of(lengths: Any, arcs: int) -> Any:
-    """Sum the lengths of rows up, which have so many arcs: uint32 where these fit, else int64 (rows + 1,)."""
-    import cupy
-
-    offsets = cupy.zeros(len(lengths) + 1, numpy.uint32 if arcs < 1 << 32 else numpy.int64)
-    cupy.cumsum(lengths, dtype=offsets.dtype, out=offsets[1:])
-    return offsets
-
-
-def narrow(offsets: Any) -> Any:
-    """Give offsets as uint32, where they fit."""
-    return offsets.astype(numpy.uint32) if int(offsets[-1]) < 1 << 32 else offsets
-
-
 def rank_arrays(share: Share, rank: int) -> dict[str, Any]:
     """Name the arrays of a rank whose share is of all rows, in the order in which they are stored."""
     import cupy
@@ -231,7 +210,7 @@ def rank_arrays(share: Share, rank: int) -> dict[str, Any]:
     for name, columns in share.columns.items():
         lengths, prefix = share.lengths[name], f"rank{rank}/{name}"
         arrays[f"{prefix}/column_indices"] = columns
-        arrays[f"{prefix}/row_offsets"] = offsets_of(lengths, len(columns))
+        arrays[f"{prefix}/row_offsets"] = offsets_of(lengths, len(columns), cupy)
         if name == "nd":
             arrays[f"{prefix}/source_list"] = cupy.flatnonzero(lengths).astype(numpy.uint32)
         elif name != "nn":

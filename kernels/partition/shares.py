@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.partition.distributor import buffers
+
 
 class DelegateIndex(NamedTuple):
     """Which vertices are delegates, and their positions, in 3/16 of a byte for each vertex."""
@@ -25,7 +27,31 @@ class Share(NamedTuple):
 
 def index_delegates(words: NDArray[Any], degrees: NDArray[Any]) -> DelegateIndex:
     """Complete the words of all vertices; `degrees` are those of the delegates, ascending by vertex."""
-    counts = numpy.bitwise_count(words)
-    before = numpy.zeros(len(words), numpy.uint32)
-    numpy.cumsum(counts[:-1], out=before[1:], dtype=numpy.uint32)
-    return DelegateIndex(words, before, degrees)
+    before = buffers.delegate_sums(len(words), "host").make(numpy)
+    numpy.bitwise_count(words, out=before[1:])
+    numpy.cumsum(before, out=before)
+    return DelegateIndex(words, before[:-1], degrees)
+
+
+def delegates_before(index: DelegateIndex, vertex: int) -> int:
+    """Count the delegates with smaller numbers."""
+    word, bit = divmod(vertex, 64)
+    if word >= len(index.words):
+        return len(index.degrees)
+    below = int(index.words[word]) & ((1 << bit) - 1)
+    return int(index.before[word]) + below.bit_count()
+
+
+def offsets_of(lengths: Any, arcs: int, arrays: Any = numpy) -> Any:
+    """Sum the lengths of rows up, which have so many arcs: uint32 where these fit, else int64 (rows + 1,).
+
+    The arrays are NumPy's or CuPy's.
+    """
+    offsets = buffers.row_offsets(len(lengths), arcs).make(arrays)
+    arrays.cumsum(lengths, dtype=offsets.dtype, out=offsets[1:])
+    return offsets
+
+
+def narrow(offsets: Any) -> Any:
+    """Give offsets as uint32, where they fit."""
+    return offsets.astype(numpy.uint32) if int(offsets[-1]) < 1 << 32 else offsets

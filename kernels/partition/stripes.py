@@ -12,10 +12,11 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
-from gravel.kernels.partition.chunks import offsets_of
+from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.layout import PartitionedGraph, RankGraph, Subgraph, check_ranks, row_lengths
-from gravel.kernels.partition.shares import Share
+from gravel.kernels.partition.shares import Share, offsets_of
 
 
 @serial
@@ -42,14 +43,16 @@ def stripe_rows(
     Returns each rank's share, whose only subgraph is called nn, as if no vertex were a delegate.
 
     """
-    lengths = numpy.diff(offsets)
+    lengths = buffers.lengths_of_range(len(offsets) - 1).make(numpy)
+    numpy.subtract(offsets[1:], offsets[:-1], out=lengths, casting="unsafe")
     shares = []
     for rank in range(low, high):
         start = (rank - first_row) % ranks
         own = lengths[start::ranks]
-        mine = numpy.empty(int(own.sum()), columns.dtype)
+        table = buffers.columns_of_range(columns.dtype.str[1:], int(own.sum()))
+        mine = make(table, numpy)["nn"]
         _copy_rows(start, ranks, offsets, columns, mine)
-        shares.append(Share({"nn": own.astype(numpy.uint32)}, {"nn": mine}))
+        shares.append(Share({"nn": own}, {"nn": mine}))
     return shares
 
 
@@ -61,8 +64,11 @@ def stripe(row_offsets: NDArray[Any], column_indices: NDArray[Any], *, ranks: in
     n = len(row_offsets) - 1
     check_ranks(n, ranks)
     shares = stripe_rows(row_offsets, column_indices, 0, ranks=ranks, low=0, high=ranks)
-    rows = [Subgraph(offsets_of(share.lengths["nn"]), share.columns["nn"]) for share in shares]
-    return _of_ranks([_rank(rank, nn) for rank, nn in enumerate(rows)], n, len(column_indices))
+    parts = []
+    for rank, (lengths, columns) in enumerate(shares):
+        nn = columns["nn"]
+        parts.append(_rank(rank, Subgraph(offsets_of(lengths["nn"], len(nn)), nn)))
+    return _of_ranks(parts, n, len(column_indices))
 
 
 def rank_from_arrays(arrays: Mapping[str, Any], rank: int) -> RankGraph:

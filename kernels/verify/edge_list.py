@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gravel.kernels.arrays import backend_of
-from gravel.kernels.buffers import Table, table
+from gravel.kernels.buffers import Buffer, Table, table
 from gravel.kernels.verify.result import NAMED, Check
 
 EDGES_AT_ONCE = {"cpu": 1 << 20, "cuda": 1 << 25}
@@ -41,6 +41,11 @@ BY_CONSTRUCTION = {
 """Rule 2, as a verification tells what it did not check."""
 
 
+def levels_of_tree(vertices: int, place: str) -> Buffer:
+    """Steps from the root, -1 outside of the tree."""
+    return Buffer("levels", "i4", vertices, -1, place)
+
+
 def checking(vertices: int, edges: int, place: str) -> Table:
     """State what `check_with_list` takes at most beside predecessors, by the side where they lie.
 
@@ -50,7 +55,7 @@ def checking(vertices: int, edges: int, place: str) -> Table:
     at_once = min(edges, EDGES_AT_ONCE["cpu" if place == "host" else "cuda"])
     ends = table(place, ends=("i4", (2, at_once)), difference=("i4", (2, at_once)), found=("u4", at_once))
     rows = table(place, predecessor=("i8" if place == "device" else "i4", vertices), marks=("u4", vertices))
-    return *ends, *rows, *table(place, levels=("i4", vertices), above=("i4", vertices))
+    return *ends, *rows, levels_of_tree(vertices, place), *table(place, above=("i4", vertices))
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,7 @@ def levels_along(predecessor: Any, root: int) -> Any:
     Each level takes a pass over all vertices, which suits graphs of few levels.
     """
     arrays = _module(predecessor)
-    levels = arrays.full(len(predecessor), -1, arrays.int32)
+    levels = levels_of_tree(len(predecessor), backend_of(predecessor)).make(arrays)
     levels[root] = 0
     inside = predecessor >= 0
     depth = 0

@@ -144,9 +144,9 @@ def _choose(
 
 def _behind(cache: Cache, known: list[RecipeRecord]) -> tuple[set[str], set[str]]:
     """Return the artifacts that the store behind still lacks, and those that are known to lie there."""
-    if cache.remote is None:
+    if cache.remote is None or cache.pushes is None:
         return set(), set()
-    pending = set(cache.remote.pending())
+    pending = set(cache.pushes.pending())
     unsent = {output for recipe in known if recipe.digest in pending for output in recipe.outputs}
     return unsent, set(cache.remote.known())
 

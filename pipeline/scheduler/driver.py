@@ -160,8 +160,8 @@ class Driver:
             ),
         )
         run.cluster = cluster
-        if cluster.store is not None and run.cache.remote is not None:
-            run.cache.remote.finish_pushes()  # what earlier runs left here, workers seek there
+        if cluster.store is not None and run.cache.pushes is not None:
+            run.cache.pushes.finish()  # what earlier runs left here, workers seek there
         run.placement.set_worker_slots(cluster.worker_slots)
         record.cluster = cluster.describe()
         took = time.monotonic() - clock

@@ -36,6 +36,7 @@ from gravel.pipeline.store.signatures import RECIPE_FOLDERS, RECIPES, UNTRUSTED
 
 if TYPE_CHECKING:
     from gravel.pipeline.core.hashing import Recipe
+    from gravel.pipeline.store.pushes import Pushes
     from gravel.pipeline.store.reader import Verified
     from gravel.pipeline.store.remote import Remote
     from gravel.pipeline.store.selection import Entry
@@ -73,6 +74,13 @@ class Cache(CacheFolder):
 
         return Remote(self, url)
 
+    @cached_property
+    def pushes(self) -> Pushes | None:
+        """What is on its way to that store."""
+        from gravel.pipeline.store.pushes import Pushes
+
+        return None if self.remote is None else Pushes(self, self.remote)
+
     def look_up(self, recipe_digest: str) -> RecipeRecord | None:
         """Return what a recipe led to, here or in the store behind, or None."""
         here = self.look_up_here(recipe_digest)
@@ -102,21 +110,21 @@ class Cache(CacheFolder):
 
     def remember_draft(self, digest: str, draft: Draft) -> None:
         """Let a recipe's record count that is on the disk, as are the outputs that it leads to."""
-        if self.remote is not None:
-            self.remote.mark(digest)
+        if self.pushes is not None:
+            self.pushes.mark(digest)
         draft.replace()
         self.files.remove(f"{UNTRUSTED}/{digest}.json")
-        if self.remote is not None:
-            self.remote.enqueue_push(digest)
+        if self.pushes is not None:
+            self.pushes.enqueue(digest)
 
     def finish_pushes(self, run: str | None = None, *, wait: bool = True) -> None:
         """At the end of a run, have everything in the store behind, or say what is not; `wait` for it."""
-        if self.remote is None:
+        if self.pushes is None:
             return
         if wait:
-            self.remote.finish_pushes(run)
+            self.pushes.finish(run)
         else:
-            self.remote.report_pending("the run was interrupted")
+            self.pushes.report("the run was interrupted")
 
     def lease(self, run_id: str) -> Lease:
         """Take a run's lease: while it is held, gc spares all that was made or checked since."""

@@ -40,6 +40,7 @@ class InStore(Prepared):
             return
         assert isinstance(cache, Cache)
         assert cache.remote is not None
+        assert cache.pushes is not None
         identity = self.record.id
         try:
             known = cache.find(identity) is not None or cache.remote.note(
@@ -49,7 +50,7 @@ class InStore(Prepared):
             known = False
         if not known:
             raise GravelError(f"the artifact {identity[:12]} in {cache.remote.url} is not what its id says")
-        cache.remote.pushed_bytes += self.sent
+        cache.pushes.sent_bytes += self.sent
 
 
 class Exchange:

@@ -3,15 +3,12 @@
 `remote.json` in the folder names the store. What a run looks up is sought here first, then there: of a recipe
 found there, if a trusted key signed it, only the records come at once (below `away/`), checked against the
 ids that the recipe names; the data come when something opens them, and from then on they are here. What a run
-makes is published here and copied there by a thread, the record after the data and the recipe after the
-records; until it is there a file in `pending/` says so, so that a run that was cut off leaves that to the
-next. A store that fails costs a run nothing but the reuse.
+makes goes there by `gravel.pipeline.store.pushes`. A store that fails costs a run nothing but the reuse.
 """
 
 from __future__ import annotations
 
 import json
-import queue
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -19,7 +16,6 @@ from typing import TYPE_CHECKING
 from blake3 import blake3
 
 from gravel.pipeline.core.errors import DamagedArtifact, GravelError, RequestError
-from gravel.pipeline.core.names import counted
 from gravel.pipeline.store.records import ArtifactRecord, BrokenRecord, RecipeRecord, seal, unseal
 
 if TYPE_CHECKING:
@@ -36,14 +32,8 @@ MISSES = 16
 LISTED_SECONDS = 30.0
 """For which a list is believed; what another machine adds meanwhile is at worst computed twice."""
 
-REPORT_SECONDS = 2.0
-"""Of waiting for the store at the end of a run until that is reported."""
-
 AWAY_DATA = "away/data"
 """Where the attributes of artifacts lie that are known to be in the store."""
-
-UNWRITTEN_SECONDS = 3600.0
-"""From when a pending recipe that has no record belongs to no living run."""
 
 
 class Remote:
@@ -59,10 +49,6 @@ class Remote:
         self._missed = 0
         self._listed: set[str] = set()
         self._listed_until = 0.0
-        self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._pusher: threading.Thread | None = None
-        self.pushed = 0  # recipes
-        self.pushed_bytes = 0  # what workers with tiers of their own sent included
 
     def complete(self, digest: str, here: RecipeRecord | None) -> RecipeRecord | None:
         """Return a recipe's record with all its outputs known, from the store if it is not so here."""
@@ -73,7 +59,7 @@ class Remote:
         from gravel.pipeline.store.selection import read_recipe
 
         try:
-            target = self._reach()
+            target = self.reach()
             if target is None:
                 return here
             # Artifacts are known by their content, whatever the store's recipe says.
@@ -130,7 +116,7 @@ class Remote:
         if text is None:
             return None
         record = read_artifact_record(text, artifact_id, self._cache.root, AWAY_DATA)
-        if self._is_quarantined(artifact_id, record.path.name):
+        if self.is_quarantined(artifact_id, record.path.name):
             return None
         attributes = target.get(f"data/{record.path.name}/{METADATA}")
         return None if attributes is None else (text, attributes)
@@ -160,8 +146,8 @@ class Remote:
         self._cache.files.replace(f"away/artifacts/{artifact_id}.json", text, durable=False)
         return True
 
-    def _is_quarantined(self, artifact_id: str, place: str) -> bool:
-        # Data that are wrong for one artifact may be right for another.
+    def is_quarantined(self, artifact_id: str, place: str) -> bool:
+        """Say whether data in the store proved wrong for an artifact; for another they may be right."""
         return self._cache.files.read(f"away/bad/{artifact_id}-{place}") is not None
 
     def record(self, artifact_id: str) -> ArtifactRecord | None:
@@ -199,7 +185,7 @@ class Remote:
             if found is None or self._cache.is_here(artifact_id):
                 return
             try:
-                target = self._reach(patient=True)
+                target = self.reach(patient=True)
                 assert target is not None
                 download_artifact(self._cache, artifact_id, found[0], target)
             except FaultySource as error:
@@ -212,7 +198,7 @@ class Remote:
     def _find(self, artifact_id: str) -> ArtifactRecord | None:
         """Ask the store for an artifact of which nothing is known here; raises `DamagedArtifact`."""
         try:
-            target = self._reach(patient=True)
+            target = self.reach(patient=True)
             assert target is not None
             found = self._fetch_record(artifact_id, target)
         except (GravelError, BrokenRecord) as error:
@@ -229,9 +215,9 @@ class Remote:
         from gravel.pipeline.store.objects import RemoteError
         from gravel.pipeline.store.transfer import upload_files
 
-        target = self._reach(patient=True)
+        target = self.reach(patient=True)
         assert target is not None
-        sent = upload_files(record, target, is_bad=self._is_quarantined)
+        sent = upload_files(record, target, is_bad=self.is_quarantined)
         found = self._read(record.id, target)
         if found is None:
             raise RemoteError(
@@ -246,7 +232,7 @@ class Remote:
         self.invalidate(artifact_id)
         name = f"artifacts/{artifact_id}.json"
         try:
-            target = self._reach()
+            target = self.reach()
             text = None if target is None else target.get(name)
             if target is not None and text is not None and f'"{place}"'.encode() in text:
                 target.put(f"quarantine/{artifact_id}-{time.time_ns()}/record.json", text)
@@ -266,104 +252,9 @@ class Remote:
         if isinstance(place, str) and "/" not in place:
             self._cache.files.remove(f"{AWAY_DATA}/{place}")
 
-    def mark(self, digest: str) -> None:
-        """Say on disk that a recipe is to be pushed; called before it is recorded."""
-        self._cache.files.replace(f"pending/{digest}", b"", durable=False)
-
-    def enqueue_push(self, digest: str) -> None:
-        """Have a recorded recipe and its outputs pushed while the run goes on."""
-        if self._pusher is None:
-            self._pusher = threading.Thread(target=self._push_offered, name="push", daemon=True)
-            self._pusher.start()
-        self._queue.put(digest)
-
-    def _push_offered(self) -> None:
-        while (digest := self._queue.get()) is not None:
-            self._push(digest)
-
-    def _push(self, digest: str) -> GravelError | None:
-        """Push one recipe; returns why it could not be, after saying so. Its mark stays then."""
-        from gravel.pipeline.store.transfer import upload_recipe
-
-        try:
-            target = self._reach()
-            if target is None:
-                return RequestError(f"{self.url} failed a moment ago")
-            self.pushed_bytes += upload_recipe(self._cache, digest, target, self._is_quarantined)
-        except DamagedArtifact as error:
-            self._cache.say(f"recipe {digest[:12]} is not pushed to {self.url}: {error}")
-        except (GravelError, OSError) as error:
-            failure = error if isinstance(error, GravelError) else GravelError(str(error))
-            self.failed(failure)
-            return failure
-        else:
-            self.pushed += 1
-        self._cache.files.remove(f"pending/{digest}")
-        return None
-
-    def pending(self) -> list[str]:
-        """List the recipes that are recorded here and not yet in the store."""
-        waiting = []
-        for digest in self._cache.files.names("pending"):
-            if self._cache.files.read(f"recipes/{digest}.json") is not None:
-                waiting.append(digest)
-                continue
-            marked = self._cache.files.read(f"pending/{digest}")
-            if marked is not None and marked[1] < time.time() - UNWRITTEN_SECONDS:
-                self._cache.files.remove(f"pending/{digest}")
-        return waiting
-
-    def finish_pushes(self, run: str | None = None) -> None:
-        """Wait until everything is in the store, what earlier runs left included; say what could not be.
-
-        The record of `run` follows if anything was pushed.
-        """
-        if self._pusher is not None:
-            self._queue.put(None)
-            self._pusher.join(REPORT_SECONDS)
-            if self._pusher.is_alive():
-                count = counted(len(self.pending()), "result")
-                self._cache.say(f"{count} on the way to {self.url}; what Ctrl-C leaves, the next run pushes")
-            self._pusher.join()
-            self._pusher = None
-        from gravel.pipeline.core.memory import format_bytes
-
-        waiting = self.pending()
+    def ask_again(self) -> None:
+        """Leave the store alone no longer."""
         self._quiet_until = 0.0
-        problem = None
-        for digest in waiting:
-            problem = self._push(digest)
-            if problem is not None:
-                break
-        if self.pushed:
-            went = f"{counted(self.pushed, 'result')} ({format_bytes(self.pushed_bytes)}) went to {self.url}"
-            self._cache.say(went)
-        if problem is None and self.pushed and run is not None:
-            problem = self._push_run(run)
-        if problem is not None:
-            self.report_pending(str(problem))
-
-    def _push_run(self, run: str) -> GravelError | None:
-        from gravel.pipeline.store.transfer import upload_run
-
-        try:
-            target = self._reach()
-            assert target is not None
-            upload_run(self._cache, run, target)
-        except GravelError as error:
-            return error
-        except OSError as error:
-            return GravelError(f"the record of run {run} cannot be read: {error.strerror}")
-        return None
-
-    def report_pending(self, reason: str) -> None:
-        """Say how much is not in the store, if anything is."""
-        waiting = self.pending()
-        if waiting:
-            self._cache.say(
-                f"not in {self.url} yet, but kept here: {counted(len(waiting), 'result')} ({reason}); "
-                f"the next run or `gravel cache push --cache {self.url}` goes on"
-            )
 
     def failed(self, error: GravelError) -> None:
         """Leave the store alone for a while, and say why, once for each reason."""
@@ -376,7 +267,7 @@ class Remote:
                 f"{text}; going on with what is here" + (f" ({hint})" if hint is not None else "")
             )
 
-    def _reach(self, *, patient: bool = False) -> Bucket | None:
+    def reach(self, *, patient: bool = False) -> Bucket | None:
         """Return the store, or None while it is left alone; `patient` asks it in any case."""
         if not patient and time.monotonic() < self._quiet_until:
             return None

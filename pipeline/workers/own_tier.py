@@ -82,8 +82,8 @@ def put_into_store(task: StageTask, outcome: StageOutcome) -> StageOutcome:
     """Have the outputs of a stage run in the store, and its parts; raises `GravelError`."""
     exchange = Exchange(task.cache, task.run)
     outcome = replace(outcome, prepared=tuple(map(exchange.publish, outcome.prepared)))
-    if outcome.parts and task.cache.remote is not None:
-        task.cache.remote.finish_pushes()
+    if outcome.parts and task.cache.pushes is not None:
+        task.cache.pushes.finish()
     return outcome
 
 

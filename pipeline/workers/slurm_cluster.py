@@ -82,8 +82,15 @@ def start_slurm(
         raise
 
 
-def _scheduler(run: str, settings: SlurmSettings, folder: Path) -> Any:
-    handler = signal.getsignal(signal.SIGINT)
+def _cluster_class() -> Any:
+    """Import what submits jobs; Ctrl-C does what it did before."""
+    importing, set_handler = threading.get_ident(), signal.signal
+
+    def of_other_threads(*given: Any) -> Any:
+        return None if threading.get_ident() == importing else set_handler(*given)
+
+    # The package sets a handler while it is imported, which only the main thread may.
+    signal.signal = of_other_threads  # type: ignore[assignment]
     try:
         from dask_jobqueue import SLURMCluster
     except ImportError as error:
@@ -92,12 +99,16 @@ def _scheduler(run: str, settings: SlurmSettings, folder: Path) -> Any:
             hint="pip install 'gravel[slurm]', or -e '.[slurm]' in a checkout",
         ) from error
     finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)  # which the package replaces while it is imported
+        signal.signal = set_handler
+    return SLURMCluster
+
+
+def _scheduler(run: str, settings: SlurmSettings, folder: Path) -> Any:
+    cluster_class = _cluster_class()
     directives = [f"--gres=gpu:{settings.gpus}"] if settings.gpus else []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of its own defaults
-        return SLURMCluster(
+        return cluster_class(
             name=f"gravel-{run}",
             job_name=f"gravel-{run}",
             queue=settings.queue,

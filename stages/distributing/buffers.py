@@ -6,10 +6,13 @@ which are on disk. While ids are numbered there are no arcs, and a quarter is fo
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Table, table, total, vertex_type
+from gravel.kernels.buffers import Buffer, Table, edges, table, total, vertex_type
+from gravel.kernels.csr.buffers import columns
 from gravel.kernels.partition.distributor.buffers import (
     PART_EDGES,
+    arcs_by_owner,
     counted_rows,
+    delegate_index,
     kinds_of_arcs,
     known_degrees,
 )
@@ -26,14 +29,8 @@ def exchanged(part: int, ranks: int) -> Table:
 
     At worst all ranks send both arcs of all their edges here. The same room is for ids.
     """
-    return table(
-        "host",
-        edges=("u8", (2, part)),
-        rows=("u4", (2, part)),
-        heads=("u8", (2, part)),
-        came=("u8", (2 * ranks, part)),
-        sent=("u8", (2, part)),
-    )
+    moved = table("host", came=("u8", (2 * ranks, part)), sent=("u8", (2, part)))
+    return *edges(part, "u8", "host"), *arcs_by_owner(2 * part, "u8"), *moved
 
 
 def edges_at_once(memory: int, ranks: int) -> int:
@@ -41,32 +38,33 @@ def edges_at_once(memory: int, ranks: int) -> int:
     return max(LEAST_PART, min(PART_EDGES, memory // EXCHANGED // total(exchanged(1, ranks), "host")))
 
 
+def offsets(rows: int) -> Buffer:
+    """Offsets of rows."""
+    return Buffer("offsets", "i8", rows + 1, 0, "host")
+
+
 def of_vertices(own: int, vertices: int) -> Table:
     """Return what a rank takes at most for its own vertices and for those of the graph.
 
     Arcs are counted, rows get offsets, and arcs of each kind are counted; there are delegates and their rows.
     """
-    words = -(-vertices // 64)
     return (
         *counted_rows(own),
         *kinds_of_arcs(own),
         *known_degrees(vertices),
-        *table(
-            "host",
-            offsets=("i8", own),
-            lengths=("i8", own),
-            starts=("i8", (3, own)),
-            words=("u8", words),
-            before=("u4", words),
-            delegates=("i8", (5, vertices // 16)),
-        ),
+        *delegate_index(vertices, "host"),
+        *(offsets(own) for _ in range(4)),
+        *table("host", NumPy=("i8", own), delegates=("i8", (5, vertices // 16))),
     )
 
 
 def building(own: int, vertices: int, arcs: int, part: int, ranks: int) -> Table:
     """Return what a rank takes that sends so many edges at once, and has all of its arcs in memory."""
-    columns = table("host", columns=(vertex_type(vertices), (2, arcs)))
-    return *exchanged(part, ranks), *of_vertices(own, vertices), *columns
+    return (
+        *exchanged(part, ranks),
+        *of_vertices(own, vertices),
+        columns(2 * arcs, vertex_type(vertices), "host"),
+    )
 
 
 def room_for_arcs(memory: int, own: int, vertices: int) -> int:

@@ -11,12 +11,16 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
+from gravel.kernels.buffers import Table, make
 from gravel.kernels.csr.buffers import ROW
+from gravel.kernels.csr.buffers import columns as columns_of
 from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.csr.split import split
-from gravel.kernels.partition.chunks import offsets_of
+from gravel.kernels.partition.distributor.buffers import counted_rows, rows_of_delegates
 from gravel.kernels.partition.distributor.cpu import RankBuilder
 from gravel.kernels.partition.layout import Subgraph
+from gravel.kernels.partition.shares import narrow
+from gravel.stages.distributing import buffers
 from gravel.stages.distributing.pieces import NumberedEdges
 from gravel.stages.errors import StageError
 from gravel.stages.partitioning.ranges import allocated
@@ -57,7 +61,7 @@ class SpilledRows:
 
     def finish(self, columns: NDArray[Any], *, keep_duplicates: bool) -> tuple[NDArray[numpy.int64], int]:
         """Write sorted columns to the front of an array; returns row offsets, and the count of columns."""
-        offsets = numpy.zeros(len(self._counts) - 1, numpy.int64)
+        offsets = buffers.offsets(len(self._counts) - 2).make(numpy)
         end = 0
         with closing(self._spool):
             for index, (first, last) in enumerate(pairwise(self.bounds)):
@@ -101,7 +105,8 @@ class SpillingBuilder(RankBuilder):
     def close_rows(self) -> None:
         """Sort the rows and drop duplicates."""
         assert self._rows is not None
-        columns = self._array(self._rows.arcs, self._dtype)
+        table = (columns_of(self._rows.arcs, self._dtype.str[1:], "host"),)
+        columns = self._made(table)["columns"]
         self._offsets, arcs = self._rows.finish(columns, keep_duplicates=False)
         self._columns = columns[:arcs]
         self._rows = None
@@ -112,12 +117,15 @@ class SpillingBuilder(RankBuilder):
         except StageError as error:
             raise StageError(error.message, hint="give `memory` more, or leave that vertex out") from None
 
-    def _array(self, length: int, dtype: Any) -> NDArray[Any]:
-        """Make an array in the pages of a file, which the system writes out where memory is short."""
-        file = allocated(self._folder / f"array{next(self._files)}", dtype, length)
-        array = numpy.asarray(file.map("r+"))
-        file.path.unlink()
-        return array
+    def _made(self, table: Table) -> dict[str, NDArray[Any]]:
+        """Make arrays in the pages of files, which the system writes out where memory is short."""
+        made = {}
+        for each in table:
+            assert isinstance(each.length, int)
+            file = allocated(self._folder / f"array{next(self._files)}", each.dtype, each.length)
+            made[each.name] = numpy.asarray(file.map("r+"))
+            file.path.unlink()
+        return made
 
     def _turned(self, nd: Subgraph) -> Subgraph:
         rows = numpy.arange(len(nd.row_offsets) - 1, dtype=numpy.uint32)
@@ -135,15 +143,15 @@ class SpillingBuilder(RankBuilder):
 
     def _of_delegates(self, columns: int, arcs: Any) -> Subgraph:
         """Build the rows of delegates from arcs that can be gone through twice."""
-        counts = numpy.zeros(len(self._delegates) + 2, numpy.int64)
+        counts = make(counted_rows(len(self._delegates)), numpy)["counts"]
         for rows, _ in arcs():
             counts[2:] += numpy.bincount(rows, minlength=len(self._delegates))
         spilled = self._spilled(counts, numpy.uint32, max(1, columns))
         for rows, heads in arcs():
             spilled.add(rows, heads)
-        made = self._array(spilled.arcs, numpy.uint32)
+        made = self._made(rows_of_delegates(0, spilled.arcs)[1:])["columns"]
         offsets, _ = spilled.finish(made, keep_duplicates=True)
-        return Subgraph(offsets_of(numpy.diff(offsets)), made)
+        return Subgraph(narrow(offsets), made)
 
 
 def _turned_arcs(rows: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any]) -> Iterator[Arcs]:

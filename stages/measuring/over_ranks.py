@@ -135,16 +135,16 @@ def why_not_over_ranks(parameters: CentralityParameters, graph: Extent, machine:
 def need_of_ranks(parameters: CentralityParameters, graph: Extent, machine: Machine, need: Need) -> Need:
     """State what ranks on workers take, where workers are asked for or the graph does not fit in one place.
 
-    `need` is that of the graph put together.
+    `need` is that of the graph put together. Workers that are of no use are noted.
     """
     asked = demanded(parameters)
     why = why_not_over_ranks(parameters, graph, machine)
-    if not asked and (why is not None or need.host_bytes <= machine.host_memory):
+    unused = why or f"the partition has {graph.ranks} ranks, each for a worker"
+    if asked and (why is not None or asked != graph.ranks):
+        # A result with these parameters may be in a cache, which asks for no workers.
+        need, asked = replace(need, note=f"PageRank has no use for {asked} workers: {unused}"), 0
+    if why is not None or (not asked and need.host_bytes <= machine.host_memory):
         return need
-    if why is None and asked not in (0, graph.ranks):
-        why = f"the partition has {graph.ranks} ranks, each for a worker"
-    if why is not None:
-        return replace(need, refusal=f"PageRank over {asked} workers is for ranks, and {why}")
     each = total(_rank(graph, chosen=parameters.personalization != "all"), "host")
     joined = 2 * 8 * graph.vertices
     together = COMPILED_RANKS + graph.ranks * (each - COMPILED_RANKS) + joined

@@ -39,7 +39,7 @@ def pagerank_of(
     direction = direction_in(stored, parameters.direction)
     try:
         weighted = is_weighted(stored, parameters.by)
-        if isinstance(stored, Partition) and _is_over_ranks(parameters, stored, machine):
+        if isinstance(stored, Partition) and _is_over_ranks(context, parameters, stored, machine):
             form = "ranks"
             found, values = _over_ranks(context, parameters, stored, chosen)
         else:
@@ -73,11 +73,16 @@ def pagerank_of(
     )
 
 
-def _is_over_ranks(parameters: CentralityParameters, stored: Partition, machine: Machine) -> bool:
+def _is_over_ranks(
+    context: Context, parameters: CentralityParameters, stored: Partition, machine: Machine
+) -> bool:
     """Say whether ranks find the scores, as the plan stated."""
     striped = stored.scheme == "striped"
     extent = replace(extent_of(stored), ranks=stored.ranks, striped=striped)
-    return estimate(parameters, extent, machine).workers > 0
+    need = estimate(parameters, extent, machine)
+    if need.note:
+        context.log(need.note)
+    return need.workers > 0
 
 
 def _over_ranks(

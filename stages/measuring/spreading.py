@@ -73,8 +73,8 @@ def need_of_workers(
     if parameters.bounded and not graph.directed:
         return replace(
             need,
-            refusal=f"eccentricities of all vertices come from few searches, one after another, so that "
-            f"{parameters.workers} workers are of no use; they are for chosen vertices",
+            note=f"eccentricities of all vertices come from few searches, one after another, which have no "
+            f"use for {parameters.workers} workers",
         )
     results = AHEAD * max(FOUND_BYTES, sums_bytes(parameters, graph))
     return replace(

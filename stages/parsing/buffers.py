@@ -14,6 +14,17 @@ def pieces(threads: int, size: int) -> Buffer:
     return Buffer("pieces", "u1", (threads + 3, size), place="host")
 
 
+def rows_of(size: int) -> int:
+    """Bound the lines of so many bytes."""
+    return size // SHORTEST_LINE + 1
+
+
+def texts(size: int) -> Table:
+    """Letters of both ends of the edges in so many bytes, where each begins, and weights."""
+    rows = rows_of(size)
+    return table("host", text=("u1", size), offsets=("i8", 2 * rows + 1), weight=("f8", rows))
+
+
 def edges(count: int, kind: str = "i8", *, weights: int = 0) -> Table:
     """Both ends of edges, and weights as files have them."""
     return *buffers.edges(count, kind, "host"), *table("host", weight=("f8", weights))

@@ -233,7 +233,7 @@ def _cut(lines: Sequence[bytes], delimiter: str, name: str) -> Cut:
     found = cut_lines(lines, "" if delimiter == "blanks" else delimiter)
     if found is None:
         raise ColumnsError(
-            f"found {shown(lines[0], 60)}, which is one column with the delimiter "
+            f"found {shown(lines[0])}, which is one column with the delimiter "
             f"{NAMES.get(delimiter, delimiter)!r}; an edge needs two",
             "name another one with `delimiter`, or leave it out",
         )
@@ -260,7 +260,7 @@ def _names(cut: Cut, rows: Sequence[Sequence[bytes]]) -> list[str]:
         first = [*first, b""] if all(not row[-1] for row in rows) else [b"", *first]
     if len(first) != cut.columns and rows:
         raise ColumnsError(
-            f"the header {shown(cut.lines[0], 60)} has {len(first)} columns; most lines have {cut.columns}",
+            f"the header {shown(cut.lines[0])} has {len(first)} columns; most lines have {cut.columns}",
             "correct the header, or name the delimiter with `delimiter`",
         )
     return [each.decode("utf-8", errors="replace").strip() for each in first]
@@ -326,12 +326,12 @@ def _doubts(
         letters = all(len(each) == 1 for each in (*first, *ids))
         if header and letters:
             doubts.append(
-                f"the first line, {shown(cut.lines[0], 60)}, is read as a header; if it is an edge, set "
+                f"the first line, {shown(cut.lines[0])}, is read as a header; if it is an edge, set "
                 "header: false (if not, header: true)"
             )
         elif not header and all(first) and (ids.isdisjoint(first) or _names_pair(first)):
             doubts.append(
-                f"the first line, {shown(cut.lines[0], 60)}, is read as an edge; if it names the columns, "
+                f"the first line, {shown(cut.lines[0])}, is read as an edge; if it names the columns, "
                 "set header: true (if not, header: false)"
             )
     if texts and asked.ids == "auto" and all(is_integer(row[place]) for row in rows for place in places):

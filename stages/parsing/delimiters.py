@@ -138,9 +138,7 @@ def choose_cut(lines: Sequence[bytes], names_pair: Callable[[Sequence[bytes]], b
     """
     cuts = [cut for delimiter in CANDIDATES if (cut := cut_lines(lines, delimiter)) is not None]
     if not cuts:
-        raise ColumnsError(
-            f"found {shown(lines[0], 60)}, which is one column; an edge needs two", OTHER_FORMAT
-        )
+        raise ColumnsError(f"found {shown(lines[0])}, which is one column; an edge needs two", OTHER_FORMAT)
     left = [cut for cut in cuts if 2 * cut.regular >= len(lines)] or cuts
     most = max((cut.regular for cut in left if cut.delimiter), default=0)
     left = [cut for cut in left if cut.regular == most or not cut.delimiter]
@@ -163,7 +161,7 @@ def choose_cut(lines: Sequence[bytes], names_pair: Callable[[Sequence[bytes]], b
     if len(left) > 1:
         choices = " or ".join(f"{NAMES[cut.delimiter]} ({cut.columns} columns)" for cut in left)
         raise ColumnsError(
-            f"columns may be separated by {choices}: {shown(lines[0], 60)}",
+            f"columns may be separated by {choices}: {shown(lines[0])}",
             f"say which, such as `delimiter: {NAMES[left[0].delimiter]}` or --delimiter",
         )
     return left[0]

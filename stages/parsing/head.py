@@ -56,7 +56,11 @@ def is_number(field: bytes) -> bool:
     return _NUMBER.fullmatch(field) is not None
 
 
-def shown(text: bytes | str, longest: int = 40) -> str:
+LONGEST = 60
+"""Characters of a piece of a file in a message, unless it needs others."""
+
+
+def shown(text: bytes | str, longest: int = LONGEST) -> str:
     """Quote a piece of a file for a message: short, and without characters that a terminal would act on."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", errors="backslashreplace")

@@ -187,7 +187,7 @@ def describe(
     code: int, block: bytes, place: int, *, form: str, low: int, high: int, delimiter: str = ""
 ) -> tuple[str, str | None]:
     """Say what was found and what was expected, and what to do; `form` shows a good line."""
-    field, line = field_at(block, place, delimiter), shown(line_at(block, place), 60)
+    field, line = field_at(block, place, delimiter), shown(line_at(block, place))
     message, hint = _FAULTS.get(code, ("found {line}; expected {form}", None))
     if code == faults.NOT_INTEGER and not field:
         message = "found an empty field in {line}; expected {form}"
@@ -202,11 +202,10 @@ class _Scratch(threading.local):
     def grow(self, size: int, *, texts: bool) -> None:
         if size <= self.size:
             return
-        rows = size // buffers.SHORTEST_LINE + 1
         if texts:
-            self.text, self.offsets = numpy.empty(size, numpy.uint8), numpy.empty(2 * rows + 1, numpy.int64)
-            self.weight = numpy.empty(rows, numpy.float64)
+            self.text, self.offsets, self.weight = make(buffers.texts(size), numpy).values()
         else:
+            rows = buffers.rows_of(size)
             self.source, self.target, self.weight = make(buffers.edges(rows, weights=rows), numpy).values()
         self.size = size
 
@@ -300,7 +299,7 @@ def not_utf8(block: bytes, line_count: int) -> Fault | None:
     except UnicodeDecodeError as error:
         number = block.count(b"\n", 0, error.start)
         if number < line_count:
-            line = shown(block.split(b"\n", number + 1)[number], 60)
+            line = shown(block.split(b"\n", number + 1)[number])
             return Fault(
                 number,
                 message=f"found {line}, which is not UTF-8; ids are texts in UTF-8",

@@ -64,24 +64,28 @@ def find_delegates(
     """List the vertices above the threshold, and write their index to files for the workers."""
     import numpy
 
+    from gravel.kernels.buffers import make
+    from gravel.kernels.partition.distributor import buffers
     from gravel.kernels.partition.layout import packed_bits
     from gravel.kernels.partition.shares import index_delegates
 
-    words, vertices, degrees = [], [], []
+    flags, count = buffers.delegate_flags(graph.vertex_count, "host").make(numpy), 0
     for first, offsets in offset_pieces(graph):
+        above = numpy.diff(offsets) > threshold
+        words = packed_bits(above)
+        flags[first // 64 :][: len(words)] = words
+        count += int(above.sum())
+    vertices, degrees = make(buffers.delegates(count, numpy.dtype(dtype).str[1:], "host"), numpy).values()
+    end = 0
+    for first, offsets in offset_pieces(graph) if count else ():
         lengths = numpy.diff(offsets)
-        above = lengths > threshold
-        words.append(packed_bits(above))
-        vertices.append((numpy.flatnonzero(above) + first).astype(dtype))
-        degrees.append(lengths[above])
-    empty = numpy.empty(0, numpy.int64)
-    index = index_delegates(
-        numpy.concatenate([numpy.zeros(1 if not words else 0, numpy.uint64), *words]),
-        numpy.concatenate([empty, *degrees]),
-    )
+        rows = numpy.flatnonzero(lengths > threshold)
+        some = slice(end, end + len(rows))
+        vertices[some], degrees[some] = rows + first, lengths[rows]
+        end += len(rows)
+    index = index_delegates(flags, degrees)
     named = zip(index._fields, index, strict=True)
-    files = tuple(written(context.scratch / name, array) for name, array in named)
-    return numpy.concatenate([empty.astype(dtype), *vertices]), files
+    return vertices, tuple(written(context.scratch / name, array) for name, array in named)
 
 
 class OnHost:

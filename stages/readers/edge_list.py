@@ -123,7 +123,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
                 "the filter leaves no row, so there is no edge", hint="correct or remove `filter`", line=1
             )
         if layout.header and lines.line == header_line:
-            lines.fail(f"found {shown(first, 60)} alone, which is a header; expected edges below it")
+            lines.fail(f"found {shown(first)} alone, which is a header; expected edges below it")
         lines.fail("no edge was found, so there is no vertex either")
 
     undirected = any(map(_undirected, comments))

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 COLUMNS, ENCODED, RANKS, DISTRIBUTED = "columns", "encoded", "ranks", "distributed"
 """Forms of rows: whole as columns, whole and decoded where they are read, those of a partition's ranks, and
@@ -46,31 +46,32 @@ BFS_LABELS = f"{TRAVERSAL}.labels:SearchLabels"
 PATH_LABELS = f"{TRAVERSAL}.labels:PathLabels"
 COMPONENT_LABELS = f"{TRAVERSAL}.labels:ComponentLabels"
 
+_BFS = Implementation(
+    "gravel.kernels.bfs:prepare",
+    arguments=f"{TRAVERSAL}.preparation:of_bfs",
+    labels=BFS_LABELS,
+    need=f"{TRAVERSAL}.memory:rows_need",
+    sizes=f"{TRAVERSAL}.memory:rows_sizes",
+    twice=True,
+)
+_COMPONENTS = replace(
+    _BFS,
+    entry="gravel.kernels.components:components",
+    arguments=f"{TRAVERSAL}.preparation:of_components",
+    labels=COMPONENT_LABELS,
+    preparation=False,
+)
+_RANKS_NEED = f"{TRAVERSAL}.rank_memory:ranks_need"
+_DISTRIBUTED_NEED = f"{TRAVERSAL}.rank_memory:distributed_need"
+
 IMPLEMENTATIONS = {
-    (COLUMNS, "bfs"): Implementation(
-        "gravel.kernels.bfs:prepare",
-        arguments=f"{TRAVERSAL}.preparation:of_bfs",
-        labels=BFS_LABELS,
-        need=f"{TRAVERSAL}.memory:rows_need",
-        sizes=f"{TRAVERSAL}.memory:rows_sizes",
-        twice=True,
-    ),
-    (ENCODED, "bfs"): Implementation(
-        "gravel.kernels.bfs:prepare_rows",
-        arguments=f"{TRAVERSAL}.preparation:of_bfs",
-        labels=BFS_LABELS,
-        need=f"{TRAVERSAL}.memory:rows_need",
-        sizes=f"{TRAVERSAL}.memory:rows_sizes",
-        twice=True,
-    ),
+    (COLUMNS, "bfs"): _BFS,
+    (ENCODED, "bfs"): replace(_BFS, entry="gravel.kernels.bfs:prepare_rows"),
     (RANKS, "bfs"): Implementation(
-        f"{RANK_ROOM}.searches:prepare_ranks",
-        need=f"{TRAVERSAL}.rank_memory:ranks_need",
-        labels=BFS_LABELS,
-        twice=True,
+        f"{RANK_ROOM}.searches:prepare_ranks", need=_RANKS_NEED, labels=BFS_LABELS, twice=True
     ),
     (DISTRIBUTED, "bfs"): Implementation(
-        f"{RANK_ROOM}.distributed:search_distributed", need=f"{TRAVERSAL}.rank_memory:distributed_need"
+        f"{RANK_ROOM}.distributed:search_distributed", need=_DISTRIBUTED_NEED
     ),
     (COLUMNS, "shortest_paths"): Implementation(
         "gravel.kernels.sssp:prepare",
@@ -80,37 +81,21 @@ IMPLEMENTATIONS = {
         labels=PATH_LABELS,
         warm_ups=2,  # what the first one finds may change how the next ones search
     ),
-    (COLUMNS, "components"): Implementation(
-        "gravel.kernels.components:components",
-        arguments=f"{TRAVERSAL}.preparation:of_components",
-        preparation=False,
-        labels=COMPONENT_LABELS,
-        need=f"{TRAVERSAL}.memory:rows_need",
-        sizes=f"{TRAVERSAL}.memory:rows_sizes",
-        twice=True,
-    ),
-    (ENCODED, "components"): Implementation(
-        "gravel.kernels.components:prepare_rows",
-        arguments=f"{TRAVERSAL}.preparation:of_components",
-        labels=COMPONENT_LABELS,
-        need=f"{TRAVERSAL}.memory:rows_need",
-        sizes=f"{TRAVERSAL}.memory:rows_sizes",
-        twice=True,
+    (COLUMNS, "components"): _COMPONENTS,
+    (ENCODED, "components"): replace(
+        _COMPONENTS, entry="gravel.kernels.components:prepare_rows", preparation=True
     ),
     (RANKS, "components"): Implementation(
-        f"{RANK_ROOM}.components:prepare_components",
-        need=f"{TRAVERSAL}.rank_memory:ranks_need",
-        labels=COMPONENT_LABELS,
+        f"{RANK_ROOM}.components:prepare_components", need=_RANKS_NEED, labels=COMPONENT_LABELS
     ),
     (DISTRIBUTED, "components"): Implementation(
-        f"{RANK_ROOM}.distributed:find_distributed", need=f"{TRAVERSAL}.rank_memory:distributed_need"
+        f"{RANK_ROOM}.distributed:find_distributed", need=_DISTRIBUTED_NEED
     ),
-    (COLUMNS, "strong_components"): Implementation(
-        "gravel.kernels.strong_components:strong_components",
+    (COLUMNS, "strong_components"): replace(
+        _COMPONENTS,
+        entry="gravel.kernels.strong_components:strong_components",
         arguments=f"{TRAVERSAL}.preparation:of_strong_components",
-        preparation=False,
         need=f"{TRAVERSAL}.memory:strong_need",
-        sizes=f"{TRAVERSAL}.memory:rows_sizes",
-        labels=COMPONENT_LABELS,
+        twice=False,
     ),
 }

@@ -59,8 +59,7 @@ class IdSet:
                 low, high = int(ids.min()), int(ids.max())
                 # The bitmap lies where the first chunk is; 0 where that is within reach.
                 self._base = 0 if high < self._span else max(0, low - self._span // 4) // 64 * 64
-        # No page of it is taken unless it is written to.
-        outside = numpy.empty(len(ids), numpy.int64)
+        outside = buffers.outside(len(ids)).make(numpy)
         left_out, highest = mark(self._bitmap, self._base, ids, outside)
         high = int(highest)
         with self._lock:

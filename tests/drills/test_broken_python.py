@@ -6,6 +6,7 @@ import ast
 import json
 import random
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,6 +78,15 @@ def test_a_seed_draws_the_same_places_again(places: list[Place]) -> None:
     trust = drawn(7, 60, ["pipeline/trust"])
     assert {place.room for place in trust} == {"pipeline/trust"}
     assert trust[:3] == drawn(7, 3, ["pipeline/trust"])
+
+
+def test_a_copy_has_all_of_the_package(tmp_path: Path) -> None:
+    """Tests that lack a part of it fail before they find anything."""
+    copied = drill.Drill(tmp_path, 1)._take().folder
+    there, all_of_it = (
+        {path.relative_to(folder) for path in (folder / "gravel").rglob("*.py")} for folder in (copied, ROOT)
+    )
+    assert there == all_of_it
 
 
 def test_what_is_listed_as_equivalent_is_a_place() -> None:

@@ -52,9 +52,9 @@ def test_a_run_killed_while_its_line_is_cut_goes_on(tmp_path, line, monkeypatch)
 
         gravel.run()
         assert set(gravel.states().values()) <= {"cached", "computed"}
-        remote = Cache(gravel.cache).remote
-        assert remote is not None
-        assert remote.pending() == []
+        pushes = Cache(gravel.cache).pushes
+        assert pushes is not None
+        assert pushes.pending() == []
         assert_whole(URL)
         assert gravel.verify()["damaged"] == {}
 

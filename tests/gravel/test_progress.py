@@ -15,6 +15,7 @@ import pytest
 import gravel
 from gravel import progress
 from gravel.displays import NotebookDisplay, display_for
+from gravel.kernels import team
 from gravel.pipeline.progress.events import Event
 from gravel.pipeline.progress.pace import Pace
 from gravel.progress import in_notebook, measured, report, shown
@@ -88,6 +89,17 @@ def test_measures_report(name: str, terminal: Terminal, monkeypatch: pytest.Monk
     getattr(graph, name)(*([2] if name == "neighbourhood" else []))
     assert seen[-1][0] > 0
     assert max(total for _, total in seen) == 21
+
+
+@pytest.mark.parametrize("strategy", ["afforest", "streamed"])
+def test_components_report(strategy: str, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(Pace, "update", lambda pace, done, total, *_: seen.append((done, total)))
+    monkeypatch.setattr(team, "REPORTS_EVERY", 1e-4)
+    gravel.graph(random_edges(1, 1 << 18, 1 << 20)).components(strategy=strategy)
+    total = seen[-1][1]
+    assert seen[-1][0] > 0
+    assert all(done <= total for done, _ in seen)
 
 
 def test_short_calls_and_those_that_nobody_sees_show_nothing(

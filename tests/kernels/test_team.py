@@ -1,11 +1,24 @@
 import threading
+import time
 
 import numpy
 import pytest
 
 from gravel.kernels.atomics import fetch_add
 from gravel.kernels.jit import serial
-from gravel.kernels.team import PRIVATE, Team, close, closed, finish, idle, open_phase, take, wait_for_all
+from gravel.kernels.team import (
+    CHUNKS,
+    DONE,
+    PRIVATE,
+    Team,
+    close,
+    closed,
+    finish,
+    idle,
+    open_phase,
+    take,
+    wait_for_all,
+)
 
 PHASES = 200
 
@@ -50,6 +63,25 @@ def test_every_chunk_of_every_phase_is_done_once(threads):
         work = numpy.zeros(64, numpy.int64)
         team.run(work)
         assert (work == expected(64)).all()
+    team.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_reports_ascend_to_the_end(threads, monkeypatch):
+    monkeypatch.setattr("gravel.kernels.team.REPORTS_EVERY", 1e-5)
+    team, seen = Team(member, threads, 1), []
+    team.gather()
+    with team.reported(PRIVATE, PHASES, lambda done, total: seen.append((done, total))):
+        team.state[PRIVATE], team.state[CHUNKS], team.state[DONE] = 3, 10, 4
+        while not seen:
+            time.sleep(1e-4)
+        team.state[PRIVATE] = PHASES
+        while seen[-1][0] == 24:
+            time.sleep(1e-4)
+    assert seen[0] == (24, 10 * PHASES)
+    assert seen[-1] == (10 * PHASES - 6, 10 * PHASES)
+    with team.reported(PRIVATE, PHASES, None):
+        pass
     team.close()
 
 

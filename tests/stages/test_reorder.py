@@ -113,6 +113,17 @@ def test_estimate_tells_the_methods_apart():
     assert small.host_bytes == estimate("degree").host_bytes
 
 
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("backend", ["cpu", "cuda"])
+def test_auto_states_whichever_order_it_may_choose(backend, directed):
+    for device_memory in (1 << 20, 1 << 29, 64 << 30):
+        there = {"backend": backend, "device_memory": device_memory, "directed": directed}
+        auto = estimate("auto", **there)
+        for each in (estimate(method, **there) for method in METHODS):
+            assert each.host_bytes <= auto.host_bytes
+            assert each.device_bytes <= auto.device_bytes
+
+
 def test_an_estimate_keeps_to_the_cap():
     there = {"backend": "cuda", "device_memory": 64 << 30}
     for cap in (1 << 20, 1 << 29):

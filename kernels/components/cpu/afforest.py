@@ -17,13 +17,13 @@ symmetric nothing is skipped.
 from __future__ import annotations
 
 import time
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.components import ComponentsResult, Ready, RowComponents, refuse_giant
+from gravel.kernels.components import ComponentsResult, RowComponents, refuse_giant
 from gravel.kernels.components.cpu.forest import compress, link
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts import EncodedRows
@@ -94,14 +94,35 @@ def prepare(
     refuse_giant(giant)
     if rows.layout == "csr":
         columns = rows.arrays["row_offsets"], rows.arrays["column_indices"]
-        return Ready(partial(_in_columns, *columns, symmetric and prune, rounds, samples, giant))
+        return ColumnForest(*columns, symmetric and prune, rounds, samples, giant)
     from gravel.kernels.components.cpu.afforest_encoded import RowForest
 
     return RowForest(rows, symmetric, sampled_every, giant, prune)
 
 
+class ColumnForest:
+    """Rows in columns; `advance`, if it is set, gets how many visits of chunks are done, and of all."""
+
+    prepare_milliseconds = 0.0
+
+    def __init__(self, *given: Any) -> None:
+        self._given = given
+        self.advance: Callable[[int, int], None] | None = None
+
+    def run(self) -> ComponentsResult:
+        """Find the components."""
+        return _in_columns(*self._given, advance=self.advance)
+
+
 def _in_columns(
-    row_offsets: NDArray[Any], column_indices: NDArray[Any], skip: bool, rounds: int, samples: int, giant: str
+    row_offsets: NDArray[Any],
+    column_indices: NDArray[Any],
+    skip: bool,
+    rounds: int,
+    samples: int,
+    giant: str,
+    *,
+    advance: Callable[[int, int], None] | None,
 ) -> ComponentsResult:
     n = len(row_offsets) - 1
     component = numpy.zeros(n, column_indices.dtype)
@@ -118,9 +139,10 @@ def _in_columns(
     component[:] = 0  # touches the pages, which is the allocation's work and not the search's
     team.gather()
     team.state[PRIVATE:] = (0, -1, rounds, int(skip))
-    started = time.perf_counter()
-    team.run(*arguments)
-    milliseconds = (time.perf_counter() - started) * 1e3
+    with team.reported(_STEP, rounds + 3, advance):
+        started = time.perf_counter()
+        team.run(*arguments)
+        milliseconds = (time.perf_counter() - started) * 1e3
     team.close()
     return ComponentsResult(component, milliseconds, "afforest")
 

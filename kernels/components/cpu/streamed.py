@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
@@ -34,18 +34,21 @@ class StreamedForest:
     ) -> None:
         started = time.perf_counter()
         self._rows, self._symmetric = rows, symmetric
+        self.advance: Callable[[int, int], None] | None = None
         self._parts = host_parts(rows, buffer_bytes, buffers)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self) -> ComponentsResult:
-        """Find the components; the time covers all reading.
+        """Find the components; the time covers all reading. `advance` gets parts read and their number.
 
         Raises ValueError for a row that is damaged, and whatever reading raises.
         """
         forest = ShardForest(self._rows.vertex_count, self._rows.dtype, self._symmetric)
         started = time.perf_counter()
-        for part, low, high in self._parts.read(range(self._parts.count)):
+        for done, (part, low, high) in enumerate(self._parts.read(range(self._parts.count)), 1):
             forest.add(part, 0, low, high)
+            if self.advance is not None:
+                self.advance(done, self._parts.count)
         forest.flatten()
         return ComponentsResult(forest.component, (time.perf_counter() - started) * 1e3, "streamed")
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gravel.kernels.buffers import Table, table, vertex_type
+from gravel.kernels.buffers import Buffer, Table, during, edges, table, vertex_type
+from gravel.kernels.csr.buffers import columns, keys
 
 HISTOGRAM = 1 << 16
 """Counts of a histogram by degree (`gravel.kernels.partition.census`)."""
@@ -71,6 +72,11 @@ def result(size: Size) -> Table:
     )
 
 
+def ends(blocks: int = 1) -> Buffer:
+    """Arcs by the degree of either end, which each block of rows counts on the host."""
+    return Buffer("ends", "i8", (2 * blocks, HISTOGRAM), 0, "host", ("counted",))
+
+
 def census(vertices: int) -> Table:
     """Degrees as the census takes them, and what it counts: vertices, and arcs by either end."""
     return table(
@@ -82,10 +88,60 @@ def census(vertices: int) -> Table:
     )
 
 
+def delegate_sums(words: int, place: str, *phases: str) -> Buffer:
+    """Delegates before each word of flags, and all of them."""
+    return Buffer("before", "u4", words + 1, 0, place, phases)
+
+
+def delegate_flags(vertices: int, place: str, *phases: str) -> Buffer:
+    """Flags of all vertices, those of delegates set."""
+    return Buffer("words", "u8", max(1, -(-vertices // 64)), 0, place, phases)
+
+
 def delegate_index(vertices: int, place: str = "device", *phases: str) -> Table:
     """Return the table of `DelegateIndex` without degrees: flags of all vertices, and sums of them."""
-    words = max(1, -(-vertices // 64))
-    return table(place, *phases, words=("u8", words, 0), before=("u4", words + 1, 0))
+    words = delegate_flags(vertices, place, *phases)
+    return words, delegate_sums(words.nbytes // 8, place, *phases)
+
+
+def delegates(count: int, vertex: str, place: str, *phases: str) -> Table:
+    """Delegates and their degrees."""
+    return table(place, *phases, vertices=(vertex, count), degrees=("i8", count))
+
+
+def row_offsets(rows: int, arcs: int, place: str = "host", *phases: str) -> Buffer:
+    """Offsets of rows that have so many arcs in all."""
+    return Buffer("row_offsets", "u4" if arcs < 1 << 32 else "i8", rows + 1, 0, place, phases)
+
+
+def tile_sums(buckets: int, arcs: int, tile: int) -> Buffer:
+    """Arcs of each bucket before each tile, and all of them."""
+    return Buffer("tiles", "i8", buckets * -(-arcs // tile) + 1, 0, phases=("divided",))
+
+
+def lengths_of_ranks(rows: int) -> Buffer:
+    """Lengths of all subgraphs' rows on a GPU."""
+    return Buffer("lengths", "u4", rows, 0, phases=("divided",))
+
+
+def columns_of_rank(vertex: str, arcs: int) -> Buffer:
+    """Columns of a rank's subgraph, or of all together, on a GPU."""
+    return Buffer("shared", vertex, arcs, phases=("divided",))
+
+
+def rows_of_range(rows: int, ranks: int, delegates: int) -> Table:
+    """Lengths of a range's rows: of nn and nd, and on each rank of dn and dd."""
+    return table("host", "divided", normal=("u4", (2, rows), 0), delegate=("u4", (2, ranks, delegates), 0))
+
+
+def lengths_of_range(rows: int) -> Buffer:
+    """Lengths of a range's rows in stripes."""
+    return Buffer("lengths", "u4", rows, None, "host", ("divided",))
+
+
+def columns_of_range(vertex: str, nn: int, nd: int = 0, dn: int = 0, dd: int = 0) -> Table:
+    """Columns of what a range adds to some ranks, those of a subgraph together."""
+    return table("host", "divided", nn=(vertex, nn), nd=("u4", nd), dn=("u4", dn), dd=("u4", dd))
 
 
 def dividing(size: Size, rows: int, arcs: int, *, whole: bool = False) -> Table:
@@ -96,7 +152,6 @@ def dividing(size: Size, rows: int, arcs: int, *, whole: bool = False) -> Table:
     n, d, by_degree = size.vertices, size.delegates, not size.striped
     buckets = size.passed * (4 if by_degree else 1)
     lengths = 2 * (rows + size.delegate_rows(rows)) if by_degree else rows
-    offset = "u4" if size.arcs < 1 << 32 else "u8"
     piece = table("device", "counted", "listed", piece=("i8", (5, min(n, PIECE_ROWS))))
     listing = (
         *census(n),
@@ -105,25 +160,17 @@ def dividing(size: Size, rows: int, arcs: int, *, whole: bool = False) -> Table:
         *table("device", "listed", "divided", delegate_degrees=("i8", d)),
         *table("device", "listed", listed=(size.vertex, d)),
     )
-    made = table(
-        "device",
-        "divided",
-        row_offsets=(offset, 2 * (n + size.ranks * d) if by_degree else n),
-        sources=("u4", n * by_degree),
-        sources_found=("i8", n // size.ranks * by_degree),
-    )
+    filled = n * by_degree
+    sources = table("device", "divided", sources=("u4", filled), sources_found=("i8", filled // size.ranks))
+    offsets = row_offsets(2 * (n + size.ranks * d) if by_degree else n, size.arcs, "device", "divided")
     return (
         *table(offsets=("i8", rows + 1), columns=(size.vertex, arcs)),
         *piece,
         *(listing if by_degree else ()),
-        *table(
-            "device",
-            "divided",
-            shared=(size.vertex, arcs),
-            lengths=("u4", lengths),
-            tiles=("i8", buckets * (arcs // TILE_ARCS + 1)),
-        ),
-        *(made if whole else ()),
+        columns_of_rank(size.vertex, arcs),
+        lengths_of_ranks(lengths),
+        tile_sums(buckets, arcs, TILE_ARCS),
+        *((offsets, *sources) if whole else ()),
     )
 
 
@@ -132,27 +179,18 @@ def dividing_on_cpu(size: Size, rows: int, arcs: int, *, threads: int, waiting: 
 
     Ranges have at most so many rows and arcs, and share none.
     """
-    n, d, by_degree = size.vertices, size.delegates, not size.striped
-    divided = min(n, threads * rows)
-    waiting_rows = min(n, waiting * rows)
-    table_of_shares = table(
-        "host",
-        "divided",
-        columns=(size.vertex, waiting * arcs),
-        normal=("u4", (2, divided)),
-        own=("i8", divided),
-        lengths=("u4", (2, waiting_rows)),
-        delegate_lengths=("u4", (2, size.delegate_rows(waiting_rows))),
-    )
-    if not by_degree:
-        return table_of_shares
-    ends = COUNTING_BLOCKS * threads
+    n, d = size.vertices, size.delegates
+    waiting_rows, columns = min(n, waiting * rows), columns_of_range(size.vertex, waiting * arcs)
+    if size.striped:
+        return lengths_of_range(waiting_rows), *columns
     return (
-        *table("host", "counted", ends=("i8", (2 * ends, HISTOGRAM)), lengths=("i8", threads * rows)),
-        *delegate_index(n, "host", "divided"),
-        *table("host", "divided", pieces=("u8", n // 64)),
-        *table("host", "divided", degrees=("i8", d), delegates=(size.vertex, (2, d))),
-        *table_of_shares,
+        ends(COUNTING_BLOCKS * threads),
+        *table("host", "counted", lengths=("i8", threads * rows)),
+        *table("host", "listed", NumPy=("i8", (4, rows))),
+        *delegate_index(n, "host", "listed", "divided"),
+        *delegates(d, size.vertex, "host", "listed", "divided"),
+        *rows_of_range(waiting_rows, 1, size.delegate_rows(waiting_rows)),
+        *columns,
     )
 
 
@@ -176,6 +214,16 @@ def kinds_of_arcs(own: int) -> Table:
     return table("host", kinds=("u4", (3, own), 0))
 
 
+def columns_by_kind(vertex: str, nn: int, nd: int = 0, half: int = 0) -> Table:
+    """Columns of a rank's nn and nd, and both ends of the arcs between delegates that it decides."""
+    return table("host", nn=(vertex, nn), nd=("u4", nd), tails=("u4", half), heads=("u4", half))
+
+
+def rows_of_delegates(delegates: int, arcs: int) -> Table:
+    """Lengths of delegates' rows, and their columns."""
+    return table("host", counts=("i8", delegates, 0), columns=("u4", arcs))
+
+
 def distributing(own: int, vertices: int, arcs: int, part: int) -> Table:
     """Return what a rank on the CPU takes while it makes its `arcs` of a graph, in parts of so many edges.
 
@@ -187,19 +235,31 @@ def distributing(own: int, vertices: int, arcs: int, part: int) -> Table:
         *kinds_of_arcs(own),
         *known_degrees(vertices),
         *arcs_by_owner(4 * part, vertex),
+        *edges(2 * part, vertex, "host"),
+        columns(arcs, vertex, "host"),
+        *columns_by_kind(vertex, arcs),
+        *(row_offsets(own, arcs) for _ in range(3)),
+        *delegate_index(vertices, "host"),
+        *rows_of_delegates(delegates, 0),
+        *during((ends(12),)),
         *table(
             "host",
-            edges=(vertex, (4, part)),
-            columns=(vertex, arcs),
-            subgraphs=(vertex, arcs),
-            lengths=("i8", own),
-            starts=("u4", (3, own)),
+            NumPy=("i8", own),
             sources=("u4", own),
             filled=("u1", (4, own)),
-            histograms=("i8", (24, HISTOGRAM)),
-            delegates=("i8", (5, delegates)),
+            delegates=("i8", (4, delegates)),
         ),
     )
+
+
+def offsets_on_gpu(rows: int) -> Buffer:
+    """Counts of arcs of rows, which become their offsets."""
+    return Buffer("offsets", "i8", rows + 1, 0)
+
+
+def classified(arcs: int, vertex: str) -> Table:
+    """Kinds of arcs, the columns that these have, and their rows."""
+    return table("device", "classified", kinds=("u1", arcs), values=(vertex, arcs), rows=("u4", arcs))
 
 
 def distributing_on_gpu(own: int, vertices: int, arcs: int, part: int, sorted_arcs: int) -> Table:
@@ -208,16 +268,12 @@ def distributing_on_gpu(own: int, vertices: int, arcs: int, part: int, sorted_ar
     return (
         *known_degrees(vertices, "device"),
         *arcs_by_owner(8 * part, vertex, "device"),
-        *table(
-            edges=(vertex, (2, part)),
-            columns=(vertex, arcs),
-            subgraphs=(vertex, arcs),
-            offsets=("i8", (4, own)),
-            lengths=("i8", (2, own)),
-            words=("u8", words),
-            before=("u4", words),
-            begins=("i8", words),
-            delegates=("i8", vertices // 12),
-            keys=("u8", (5, sorted_arcs)),
-        ),
+        *edges(part, vertex),
+        *(columns(arcs, vertex) for _ in range(2)),
+        *(offsets_on_gpu(own) for _ in range(6)),
+        *delegate_index(vertices),
+        *table(begins=("i8", words), delegates=("i8", vertices // 12)),
+        keys(5 * sorted_arcs, "device", "sorted"),
+        *classified(sorted_arcs, vertex),
+        *table("device", "classified", CuPy=("i8", (3, sorted_arcs))),
     )

@@ -9,16 +9,16 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import index_dtype
-from gravel.kernels.buffers import make
+from gravel.kernels.buffers import Table, make
 from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.census import LARGEST, capped
 from gravel.kernels.partition.census_cpu import count_rows
-from gravel.kernels.partition.chunks import lower_end, offsets_of, position_of
+from gravel.kernels.partition.chunks import lower_end, position_of
 from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.distributor.program import Edges
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
-from gravel.kernels.partition.shares import DelegateIndex, index_delegates
+from gravel.kernels.partition.shares import DelegateIndex, index_delegates, narrow, offsets_of
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 
@@ -209,7 +209,7 @@ class RankBuilder:
         """Take in all delegates, in any order."""
         order = numpy.argsort(vertices, kind="stable")
         vertices = vertices[order]
-        words = numpy.zeros(max(1, -(-self._n // 64)), numpy.uint64)
+        words = buffers.delegate_flags(self._n, "host").make(numpy)
         _flag(vertices, words)
         self._index = index_delegates(words, degrees[order])
         self._delegates = vertices.astype(self._dtype)
@@ -225,10 +225,9 @@ class RankBuilder:
         blocks = row_blocks(self._offsets)
         counts = make(buffers.kinds_of_arcs(self._local), numpy)["kinds"]
         run_blocks(lambda a, b: _count_kinds(a, b, *rows, *counts), blocks)
-        starts = [offsets_of(each) for each in counts]
-        arcs = [int(each[-1]) for each in starts]
-        nn, nd = self._array(arcs[0], self._dtype), self._array(arcs[1], numpy.uint32)
-        tails, heads = (self._array(arcs[2], numpy.uint32) for _ in range(2))
+        arcs = [int(each.sum(dtype=numpy.int64)) for each in counts]
+        starts = [offsets_of(*each) for each in zip(counts, arcs, strict=True)]
+        nn, nd, tails, heads = self._made(buffers.columns_by_kind(self._dtype.str[1:], *arcs)).values()
         run_blocks(lambda a, b: _fill_kinds(a, b, *rows, *starts, nn, nd, tails, heads), blocks)
         self._offsets = self._columns = numpy.empty(0, numpy.int64)
         self._index = None
@@ -237,24 +236,24 @@ class RankBuilder:
         subgraphs["dd"] = self._both_ways(tails, heads)
         return make_rank(self.rank, subgraphs), self._delegates
 
-    def _array(self, length: int, dtype: Any) -> NDArray[Any]:
-        """Make an array as long as arcs of this rank are many."""
-        return numpy.empty(length, dtype)
+    def _made(self, table: Table) -> dict[str, NDArray[Any]]:
+        """Make arrays as long as arcs of this rank are many."""
+        return make(table, numpy)
 
     def _turned(self, nd: Subgraph) -> Subgraph:
-        counts = numpy.zeros(len(self._delegates), numpy.int64)
+        arcs = len(nd.column_indices)
+        counts, columns = make(buffers.rows_of_delegates(len(self._delegates), arcs), numpy).values()
         _count_columns(nd.column_indices, counts)
-        offsets = offsets_of(counts)
-        columns = numpy.empty(len(nd.column_indices), numpy.uint32)
+        offsets = offsets_of(counts, arcs)
         _turn_around(*nd, offsets[:-1].astype(numpy.int64), columns)
         return Subgraph(offsets, columns)
 
     def _both_ways(self, tails: NDArray[Any], heads: NDArray[Any]) -> Subgraph:
         d = len(self._delegates)
-        counts = numpy.zeros(d + 2, numpy.int64)
+        counts = make(buffers.counted_rows(d), numpy)["counts"]
         for ends in (tails, heads):
             _count_columns(ends, counts[2:])
         rows = RowBuilder(counts, numpy.uint32, direction="both")
         rows.add(tails, heads)
         offsets, columns, _ = rows.finish(keep_duplicates=True, vertex_count=max(1, d))
-        return Subgraph(offsets.astype(numpy.uint32) if len(columns) < 1 << 32 else offsets, columns)
+        return Subgraph(narrow(offsets), columns)

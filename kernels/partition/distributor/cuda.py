@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from gravel.kernels.arrays import index_dtype
 from gravel.kernels.buffers import make
 from gravel.kernels.partition.census import LARGEST
-from gravel.kernels.partition.chunks_cuda import narrow, offsets_of
 from gravel.kernels.partition.distributor import buffers
 from gravel.kernels.partition.distributor.buffers import SORT_ARCS
 from gravel.kernels.partition.distributor.program import EdgeSource
 from gravel.kernels.partition.distributor.rows_cuda import Kernels, RowsOnDevice, ranges_of
 from gravel.kernels.partition.layout import RankGraph, Subgraph, check_ranks, local_count, make_rank
+from gravel.kernels.partition.shares import narrow, offsets_of
 
 MAX_RANKS = 1024
 """In `distributor.cu` too: what a block counts in shared memory."""
@@ -155,9 +155,9 @@ class RankBuilder:
 
         order = cupy.argsort(vertices)
         vertices = vertices[order]
-        words = max(1, -(-self._n // 64))
         # CuPy's packbits counts what it packs in 32 bits.
-        bits = cupy.zeros(words, numpy.uint64)
+        bits = buffers.delegate_flags(self._n, "device").make(cupy)
+        words = len(bits)
         count = len(vertices)
         self._kernels.run("flag_vertices", count, vertices, numpy.uint64(count), bits)
         begins = cupy.arange(words, dtype=numpy.int64) * 64
@@ -190,7 +190,9 @@ class RankBuilder:
         self._rows = RowsOnDevice(0, self._dtype, **self._sizes)
         self._index = ()
         columns = [_joined(pieces[kind]) for kind in (NN, ND)]
-        nn, nd = (Subgraph(offsets_of(lengths[kind], len(columns[kind])), columns[kind]) for kind in (NN, ND))
+        nn, nd = (
+            Subgraph(offsets_of(lengths[kind], len(columns[kind]), cupy), columns[kind]) for kind in (NN, ND)
+        )
         dn = self._turned(lengths[ND], nd.column_indices)
         dd = self._both_ways(_joined(tails), _joined(heads))
         return make_rank(self.rank, {"nn": nn, "nd": nd, "dn": dn, "dd": dd}, cupy), self._delegates
@@ -198,8 +200,7 @@ class RankBuilder:
     def _classified(self, first: int, last: int, arcs: int) -> tuple[Any, Any, Any]:
         import cupy
 
-        kinds, rows = cupy.empty(arcs, numpy.uint8), cupy.empty(arcs, numpy.uint32)
-        values = cupy.empty(arcs, self._dtype)
+        kinds, values, rows = make(buffers.classified(arcs, self._dtype.str[1:]), cupy).values()
         span = numpy.uint64(first), numpy.uint64(last - first)
         here = numpy.uint32(self.rank), numpy.uint32(self.ranks)
         matrix = self._rows.offsets, self._rows.columns
@@ -213,7 +214,7 @@ class RankBuilder:
         turned = RowsOnDevice(len(self._delegates), numpy.uint32, **self._sizes)
         turned.count(columns)
         turned.begin()
-        offsets = cupy.zeros(self._local + 1, numpy.int64)
+        offsets = buffers.offsets_on_gpu(self._local).make(cupy)
         cupy.cumsum(lengths, out=offsets[1:])
         for first, last, begin, stop in ranges_of(offsets, self._sizes["sort_arcs"]):
             rows = cupy.empty(stop - begin, numpy.uint32)

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy
 
+from gravel.kernels.csr import buffers
 from gravel.kernels.csr.cuda import sorted_rows
 from gravel.kernels.cuda import blocks_for, load, vertex_macro
+from gravel.kernels.partition.distributor.buffers import offsets_on_gpu
 
 
 class Kernels:
@@ -38,7 +40,7 @@ class RowsOnDevice:
         self._kernels = Kernels(dtype, block)
         self._sort_arcs, self._block = sort_arcs, block
         self._rows, self._dtype = rows, numpy.dtype(dtype)
-        self.offsets = cupy.zeros(rows + 1, numpy.int64)
+        self.offsets = offsets_on_gpu(rows).make(cupy)
         self.columns = cupy.empty(0, dtype)
         self._cursors = cupy.empty(0, numpy.int64)
 
@@ -52,7 +54,7 @@ class RowsOnDevice:
 
         cupy.cumsum(self.offsets, out=self.offsets)
         self._cursors = self.offsets[:-1].copy()
-        self.columns = cupy.empty(int(self.offsets[-1]), self._dtype)
+        self.columns = buffers.columns(int(self.offsets[-1]), self._dtype.str[1:]).make(cupy)
 
     def place(self, rows: Any, columns: Any) -> None:
         """Put arcs into their rows."""
@@ -64,13 +66,13 @@ class RowsOnDevice:
         import cupy
 
         self._cursors = cupy.empty(0, numpy.int64)
-        lengths = cupy.zeros(self._rows + 1, numpy.int64)
+        lengths = offsets_on_gpu(self._rows).make(cupy)
         end = 0
         for first, last, begin, stop in self.ranges():
             rows = last - first
             if (rows - 1).bit_length() + bits > 64:
                 raise ValueError(f"{rows} rows with columns of {bits} bits do not fit 64-bit keys")
-            keys = cupy.empty(stop - begin, numpy.uint64)
+            keys = buffers.keys(stop - begin).make(cupy)
             span = numpy.uint64(first), numpy.uint64(rows), numpy.uint32(bits)
             self._kernels.run("pack_rows", stop - begin, self.offsets, self.columns, *span, keys)
             found = sorted_rows(

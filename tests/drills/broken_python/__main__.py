@@ -174,8 +174,9 @@ class Drill:
             folder = self.folder / f"tree{number}"
             folder.mkdir()
         tree = TreeCopy(folder, [*PACKAGES, "tests", "workflows", "docs"])
-        for name in ("conversion", "networkx"):
-            shutil.copytree(ROOT / "gravel" / name, tree.folder / "gravel" / name)
+        for path in (ROOT / "gravel").iterdir():
+            if path.is_dir() and not path.is_symlink() and path.name != "__pycache__":
+                shutil.copytree(path, tree.folder / "gravel" / path.name)
         shutil.copy(ROOT / "pyproject.toml", tree.folder)
         return tree
 

@@ -9,7 +9,9 @@ from scipy.sparse import csgraph, csr_array
 from gravel.kernels.buffers import exact, total
 from gravel.kernels.distances import buffers, many
 from gravel.kernels.distances.buffers import least_device_bytes, own_searches, workspace
+from gravel.kernels.distances.interface import TooNarrow
 from gravel.kernels.distances.many import aggregate, aggregate_rows
+from gravel.kernels.distances.many_cpu import Independent
 from gravel.kernels.layouts import encode
 from tests.kernels.cuda_case import fast_csr, on_device, rmat
 from tests.zoo import zoo
@@ -208,6 +210,14 @@ def test_what_cannot_be_searched(options, message):
     rows = numpy.array([0, 1, 2, 2, 2, 2], numpy.int64), numpy.array([1, 0], numpy.uint32)
     with pytest.raises(ValueError, match=message):
         aggregate(*rows, options.pop("sources"), symmetric=True, **options)
+
+
+def test_one_search_that_memory_has_no_room_for_is_refused():
+    row_offsets, columns = random_rows(5)
+    each = exact(buffers.own_search(len(row_offsets) - 1, columns.itemsize))
+    with pytest.raises(TooNarrow, match=f"1 searches at once take {each:,} bytes"):
+        Independent(row_offsets, columns, 9, 4, False, each - 1)
+    Independent(row_offsets, columns, 9, 4, False, each)
 
 
 def test_no_sources():

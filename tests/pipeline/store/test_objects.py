@@ -127,7 +127,7 @@ def test_a_cache_in_a_store_is_shared(cloud, scheme, tmp_path, monkeypatch):
     record = publish(one, graph(), "one")
     one.finish_pushes()
     assert one.remote is not None
-    assert one.remote.pending() == []
+    assert one.pushes.pending() == []
     assert_whole(url)
     monkeypatch.setenv("GRAVEL_LOCAL_TIER", str(tmp_path / "other"))
     two = Cache(find_cache(url))

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from gravel.pipeline.cli.show import command as show
 from gravel.pipeline.core.errors import DamagedArtifact, RequestError
 from gravel.pipeline.gc.collection import Policy, collect
-from gravel.pipeline.store import remote
+from gravel.pipeline.store import pushes, remote
 from gravel.pipeline.store.cache import Cache
 from gravel.pipeline.store.files import TEMPORARY_AGE, LocalFiles
 from gravel.pipeline.store.objects import Bucket, RemoteError
@@ -48,7 +48,7 @@ def test_what_one_machine_made_another_reads_when_it_opens_it(places, line):
     one = places("one")
     record = put_graph(one)
     assert [told.split(" (")[0] for told in one.told] == ["1 result"]
-    assert one.cache.remote.pending() == []
+    assert one.cache.pushes.pending() == []
     records = [f"recipes/{recipe('one').digest}.json", f"artifacts/{record.id}.json"]
     assert objects() == sorted([*records, *objects_of(stored_record(URL, record.id))])
 
@@ -77,9 +77,9 @@ def test_a_result_is_pushed_before_the_run_ends(places):
     one = places("one")
     publish(one.cache, graph(), "one")
     late = time.monotonic() + 30
-    while one.cache.remote.pending() and time.monotonic() < late:
+    while one.cache.pushes.pending() and time.monotonic() < late:
         time.sleep(0.01)
-    assert one.cache.remote.pending() == []
+    assert one.cache.pushes.pending() == []
     assert Bucket(URL).get(f"recipes/{recipe('one').digest}.json") is not None
     one.cache.finish_pushes()  # which ends the thread
 
@@ -158,10 +158,10 @@ def test_runs_share_results_through_the_store(places, tmp_path, line):
     outcome = run(marks, three.root)
     assert outcome.record["state"] == "done"
     assert count(marks, 10) == 2
-    assert len(three.cache.remote.pending()) == 2
+    assert len(three.cache.pushes.pending()) == 2
     line.mend()
     assert run(marks, three.root).record["state"] == "done"
-    assert three.cache.remote.pending() == []
+    assert three.cache.pushes.pending() == []
     assert count(marks, 10) == 2
 
 
@@ -262,7 +262,7 @@ def test_an_artifact_that_does_not_come_is_said_and_the_store_left_alone(
     def unreachable(*, patient: bool) -> None:
         raise RemoteError("no route")
 
-    store._reach = unreachable
+    store.reach = unreachable
     with pytest.raises(DamagedArtifact, match="it is not here, and no route"):
         store.fetch("a" * 64)
     assert said[0].startswith("no route; going on with what is here")
@@ -278,11 +278,12 @@ def test_temporary_files_of_living_writers_stay(tmp_path: Path) -> None:
     assert LocalFiles(tmp_path).leavings("recipes") == ["recipes/.old"]
 
 
-def test_marks_of_results_that_were_never_recorded_go_after_a_while(store: Any, tmp_path: Path) -> None:
-    store._cache = SimpleNamespace(files=LocalFiles(tmp_path))
+def test_marks_of_results_that_were_never_recorded_go_after_a_while(tmp_path: Path) -> None:
+    cache: Any = SimpleNamespace(files=LocalFiles(tmp_path))
+    waiting = pushes.Pushes(cache, object.__new__(remote.Remote))
     for name in ("pending/recorded", "pending/young", "pending/old", "recipes/recorded.json"):
-        store._cache.files.replace(name, b"")
-    long_ago = time.time() - remote.UNWRITTEN_SECONDS - 60
+        cache.files.replace(name, b"")
+    long_ago = time.time() - pushes.UNWRITTEN_SECONDS - 60
     os.utime(tmp_path / "pending" / "old", (long_ago, long_ago))
-    assert store.pending() == ["recorded"]
-    assert store._cache.files.names("pending") == ["recorded", "young"]
+    assert waiting.pending() == ["recorded"]
+    assert cache.files.names("pending") == ["recorded", "young"]

@@ -44,14 +44,14 @@ def test_a_line_cut_within_a_publish_damages_nothing_and_is_taken_up(places, lin
         line.mend()
         assert_whole(URL)
         assert Bucket(URL).get(f"recipes/{recipe(name).digest}.json") is None
-        assert one.cache.remote.pending() == [recipe(name).digest]
+        assert one.cache.pushes.pending() == [recipe(name).digest]
         assert "not in s3://bucket/caches/one yet, but kept here: 1 result" in one.told[-1]
         assert one.cache.check(cut.id) is None
 
         # Another process, as after a crash: the next run's end pushes what is missing, and only that.
         before = line.passed
         Cache(one.root, one.told.append).finish_pushes()
-        assert one.cache.remote.pending() == []
+        assert one.cache.pushes.pending() == []
         if part > 0.95:
             assert line.passed - before < whole / 2
         assert_whole(URL)
@@ -78,7 +78,7 @@ def test_a_process_killed_while_the_line_is_cut(places, line, tmp_path):
         process.kill()
     line.mend()
     assert_whole(URL)
-    assert one.cache.remote.pending() == [recipe("killed").digest]
+    assert one.cache.pushes.pending() == [recipe("killed").digest]
     one.cache.finish_pushes()
     assert_whole(URL)
     assert places("two").cache.look_up(recipe("killed").digest) is not None

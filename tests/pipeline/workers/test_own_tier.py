@@ -187,7 +187,7 @@ def test_what_an_earlier_run_could_not_push_is_there_for_workers(
 ) -> None:
     edges = stage_run("edges", MAKE, value=48)
     with monkeypatch.context() as cut:
-        cut.setattr("gravel.pipeline.store.remote.Remote._reach", lambda self, **how: None)
+        cut.setattr("gravel.pipeline.store.remote.Remote.reach", lambda self, **how: None)
         here = RunOptions(cache_root=find_cache(URL), cluster="inline", backend="cpu")
         assert states(execute(plan_of(edges), here)) == {"edges": "computed"}
     outcome = run(site, edges, stage_run("b", ADD, "edges", value=49))

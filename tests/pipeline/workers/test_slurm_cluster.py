@@ -6,6 +6,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import threading
 import time
 from importlib.util import find_spec
@@ -112,6 +113,26 @@ def test_jobs_are_as_many_as_the_plan_can_use_and_one_that_dies_is_submitted_aga
     assert modes == [0o700, 0o600, 0o600]
     assert slurm.living == []
     assert not list((root / "scratch").glob("*"))
+
+
+@pytest.mark.parametrize("in_thread", [True, False])
+def test_any_thread_may_import_the_package_and_ctrl_c_stays_as_it_was(in_thread: bool) -> None:
+    text = f"""
+import signal, sys, threading
+from gravel.pipeline.workers.slurm_cluster import _cluster_class
+before, found = signal.getsignal(signal.SIGINT), []
+assert "dask_jobqueue" not in sys.modules
+if {in_thread}:
+    thread = threading.Thread(target=lambda: found.append(_cluster_class()))
+    thread.start()
+    thread.join()
+else:
+    found.append(_cluster_class())
+assert found[0].__name__ == "SLURMCluster"
+assert signal.getsignal(signal.SIGINT) is before
+assert signal.signal(signal.SIGINT, before) is before
+"""
+    subprocess.run([sys.executable, "-c", text], check=True, timeout=120)
 
 
 def test_jobs_that_do_not_begin_are_waited_for_and_then_given_up(slurm: SlurmStandIn, tmp_path: Path) -> None:

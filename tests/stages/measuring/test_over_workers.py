@@ -163,11 +163,12 @@ def test_more_workers_than_there_are() -> None:
     with pytest.raises(StageError, match="2 workers are asked for, and this process is the only one"):
         centrality(PlainContext(), asked("closeness", workers=2), input=graph)
     extent = Extent(kind="Graph", vertices=1 << 10, arcs=1 << 15, bytes=136 << 10)
-    for directed, refused in ((False, True), (True, False)):
+    for directed, noted in ((False, True), (True, False)):
         many = CentralityParameters(measure="eccentricity", workers=3)
         inputs = {"input": (replace(extent, directed=directed),)}
         need = STAGE.estimate(many, inputs, Machine("cpu", 2, 8 << 30))
-        assert ("so that 3 workers are of no use" in need.refusal) == refused
+        assert ("which have no use for 3 workers" in need.note) == noted
+        assert not need.refusal
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         asked("closeness", workers=0)
     assert STAGE.ranks is not None

@@ -123,6 +123,21 @@ def test_ranks_of_a_partition_find_what_one_place_does(count: int, directed: boo
         numpy.testing.assert_array_equal(found.value, ranks(split, workers=count).value)
 
 
+def test_other_numbers_of_workers_change_nothing_but_a_note() -> None:
+    """As with a result in a cache, whose recipe has no `workers`."""
+    split = partition(CONTEXT, PartitionParameters(ranks=4, threshold=4), input=graph_of(directed=False))
+    for workers in (2, 3, 5):
+        context = PlainContext()
+        asked = CentralityParameters(measure="pagerank", workers=workers)
+        found, batches = centrality(context, asked, input=split)
+        assert batches.form == "pull"
+        numpy.testing.assert_array_equal(found.value, ranks(split).value)
+        assert (
+            f"no use for {workers} workers: the partition has 4 ranks, each for a worker"
+            in context.messages[0]
+        )
+
+
 def test_ranks_find_it_where_the_graph_does_not_fit_in_one_place() -> None:
     split = partition(CONTEXT, PartitionParameters(ranks=2, threshold=4), input=graph_of(directed=False))
     parameters = CentralityParameters(measure="pagerank")
@@ -144,13 +159,14 @@ def test_ranks_find_it_where_the_graph_does_not_fit_in_one_place() -> None:
         (4, {"kind": "Graph", "ranks": 0}, "no partition by degree"),
     ],
 )
-def test_workers_that_are_no_ranks_are_refused(workers: int, changed: dict[str, Any], message: str) -> None:
+def test_workers_that_are_no_ranks_are_noted(workers: int, changed: dict[str, Any], message: str) -> None:
     extent = replace(Extent("Partition", 1 << 10, 1 << 14, 1 << 17, normal_arcs=1 << 10, ranks=4), **changed)
     parameters = CentralityParameters(measure="pagerank", workers=workers, direction="in")
     need = STAGE.estimate(parameters, {"input": (extent,)}, Machine("cpu", 2, 1 << 40))
-    assert message in need.refusal
+    assert message in need.note
+    assert not need.refusal
     on_gpu = STAGE.estimate(parameters, {"input": (extent,)}, Machine("cuda", 2, 1 << 40, 1 << 40))
-    assert "PageRank over" in on_gpu.refusal
+    assert "PageRank has no use for" in on_gpu.note
     (fault,) = STAGE.kind_faults(parameters.model_copy(update={"direction": "out"}), {"input": ("Graph",)})
     assert fault.path == ("workers",)
     assert not list(

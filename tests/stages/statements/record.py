@@ -55,7 +55,7 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("bfs partition ranks", "host"): (56 << 20, "ranks on workers, whose labels are there twice"),
     ("paths", "host"): (64 << 20, "searches that meet before they have seen all vertices"),
     ("text anywhere", "host"): _BITMAP,
-    ("reorder auto", "host"): (88 << 20, "a sample, whose memory the allocator may keep"),
+    ("reorder auto", "host"): _ORDER,
     ("reorder community", "host"): (64 << 20, "clusters that do not join, where the next graph is as large"),
     ("bfs streamed", "host"): (96 << 20, "buffers of which small rows need one, and may take three"),
     ("bfs striped", "host"): (448 << 20, "a level may have all arcs, of which none is dropped"),
