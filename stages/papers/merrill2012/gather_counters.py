@@ -97,7 +97,7 @@ def main(folder: Path) -> None:
     import cupy
 
     from gravel.kernels.probes import prepare
-    from gravel.stages.papers.merrill2012.probe import prepare_levels
+    from gravel.stages.papers.merrill2012.levels import prepare_levels
     from gravel.stages.traversal.search import read_graph
 
     asked = json.loads((folder / ASKED).read_text())

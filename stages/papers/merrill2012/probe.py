@@ -12,7 +12,7 @@ search: `bytes` in whole sectors of 32, row ranges included, and `slots`, lanes 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -22,7 +22,8 @@ from gravel.kernels.buffers import total
 from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
 from gravel.stages.artifacts import Graph
 from gravel.stages.counters import CHILD_DEVICE, CHILD_HOST
-from gravel.stages.errors import StageError, VerificationFailed
+from gravel.stages.errors import VerificationFailed
+from gravel.stages.papers.merrill2012.levels import prepare_levels
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.buffers import COMPILED
 from gravel.stages.traversal.parameters import RandomSources, checked_strategy, strategy_names
@@ -216,33 +217,6 @@ def probe_all(
         counted=counted,
         notes=[*notes, *([COUNTED] if counted else [])],
     )
-
-
-def _on_host(array: Any) -> NDArray[Any]:
-    from gravel.kernels.arrays import backend_of
-
-    found: NDArray[Any] = array.get() if backend_of(array) == "cuda" else array
-    return found
-
-
-def prepare_levels(graph: SearchedGraph, strategy: str) -> Callable[[int], tuple[Levels, NDArray[Any]]]:
-    """Make searches ready, from a vertex in the searched numbering to its levels and distances."""
-    from gravel.kernels.bfs import prepare
-    from gravel.kernels.probes.levels import levels_of
-
-    offsets = _on_host(graph.row_offsets)
-    try:
-        search = prepare(
-            graph.row_offsets, graph.columns, strategy=strategy, output="distance", symmetric=graph.symmetric
-        )
-    except ValueError as error:
-        raise StageError(str(error)) from None
-
-    def levels(start: int) -> tuple[Levels, NDArray[Any]]:
-        distance = _on_host(search.run(start).distance)
-        return levels_of(distance, offsets), distance
-
-    return levels
 
 
 def _record(
