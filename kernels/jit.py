@@ -15,6 +15,7 @@ refuse_bad_settings()
 import numba  # noqa: E402
 from numba.core.dispatcher import Dispatcher  # noqa: E402
 
+from gravel.kernels.compile_time import COMPILE_TIME  # noqa: E402
 from gravel.kernels.compiled.cache import CompiledCache  # noqa: E402
 
 
@@ -25,29 +26,22 @@ def serial(function: Any) -> Any:
     size of a chunk; here the types of constants count, as those of variables do. A search compiles in four
     fifths of the time, and runs as fast.
     """
-    kernel = _cached(numba.njit(nogil=True, boundscheck=False)(function))
-    template = kernel.get_call_template
+    kernel = numba.njit(nogil=True, boundscheck=False)(function)
+    if not isinstance(kernel, Dispatcher):
+        return kernel  # with NUMBA_DISABLE_JIT=1 it stays a Python function
+    template, compile_ = kernel.get_call_template, kernel.compile
+    cache = kernel._cache = CompiledCache(kernel.py_func)
 
     def template_of_types(positional: Any, named: Mapping[str, Any]) -> Any:
         plain = {name: numba.types.unliteral(kind) for name, kind in named.items()}
         return template(tuple(map(numba.types.unliteral, positional)), plain)
 
-    kernel.get_call_template = template_of_types
-    return kernel
-
-
-def _cached(kernel: Any) -> Any:
-    is_compiled = isinstance(kernel, Dispatcher)  # NUMBA_DISABLE_JIT leaves a function as it is
-    if is_compiled:
-        kernel._cache = CompiledCache(kernel.py_func)
-        compile_ = kernel.compile
-
-        def timed(signature: Any) -> Any:
-            # Not a name of this module, whose values are part of what compiled code is known by.
-            from gravel.kernels.compile_time import COMPILE_TIME
-
-            with COMPILE_TIME.counted():
+    def timed(signature: Any) -> Any:
+        with COMPILE_TIME.counted():
+            try:
                 return compile_(signature)
+            finally:
+                cache.close(signature)
 
-        kernel.compile = timed
+    kernel.get_call_template, kernel.compile = template_of_types, timed
     return kernel
