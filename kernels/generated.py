@@ -27,7 +27,7 @@ def external(compiled: Any, python: Callable[..., Any]) -> Any:
     return python if config.DISABLE_JIT else compiled
 
 
-def changed(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def changed(change: Callable[..., Any]) -> Callable[..., Any]:
     """Make an atomic change of an element, which returns what was there."""
 
     def python(array: Any, index: Any, *values: Any) -> Any:

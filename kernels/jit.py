@@ -13,7 +13,6 @@ from gravel.kernels.settings import refuse_bad_settings
 refuse_bad_settings()
 
 import numba  # noqa: E402
-from numba.core.dispatcher import Dispatcher  # noqa: E402
 
 from gravel.kernels.compile_time import COMPILE_TIME  # noqa: E402
 from gravel.kernels.compiled.cache import CompiledCache  # noqa: E402
@@ -26,9 +25,9 @@ def serial(function: Any) -> Any:
     size of a chunk; here the types of constants count, as those of variables do. A search compiles in four
     fifths of the time, and runs as fast.
     """
-    kernel = numba.njit(nogil=True, boundscheck=False)(function)
-    if not isinstance(kernel, Dispatcher):
-        return kernel  # with NUMBA_DISABLE_JIT=1 it stays a Python function
+    kernel: Any = numba.njit(nogil=True, boundscheck=False)(function)
+    if numba.config.DISABLE_JIT:
+        return kernel  # the Python function that it was
     template, compile_ = kernel.get_call_template, kernel.compile
     cache = kernel._cache = CompiledCache(kernel.py_func)
 

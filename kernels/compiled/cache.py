@@ -82,12 +82,11 @@ class CompiledCache(NullCache):  # type: ignore[misc]
             COMPILE_TIME.compiles(_readable(self._function))
             if folder is None or key is None:
                 return None
-            if folder.wait_for(key):
-                content = folder.read(key)
-        if content is None:
-            self._announced[sig] = announced = ExitStack()
-            announced.enter_context(folder.announce(key))
-            return None
+            content = folder.read(key) if folder.wait_for(key) else None
+            if content is None:
+                self._announced[sig] = announced = ExitStack()
+                announced.enter_context(folder.announce(key))
+                return None
         return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -219,4 +219,7 @@ class _Description:
             f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars} "
             f"{code.co_argcount} {code.co_posonlyargcount} {code.co_kwonlyargcount} {code.co_flags}"
         )
-        self._write_all(code.co_consts)
+        if _PLAIN.issuperset(map(type, code.co_consts)):
+            self.parts.append(repr(code.co_consts))
+        else:
+            self._write_all(code.co_consts)

@@ -154,12 +154,13 @@ def values_of_part(rows: Any) -> Any:
 
 def count_in_part(rows: Any, row: Any) -> int:
     """Count the neighbours that a buffer must have room for, -1 where a row ends too early; 0 of columns."""
-    return _count_in_part(rows, row)(rows, row)
+    return int(_count_in_part(rows, row)(rows, row))
 
 
 def span_in_part(rows: Any, row: Any, values: Any) -> tuple[int, int]:
     """Give the first place of a row's neighbours, and one more than its last: fewer where it is damaged."""
-    return _span_in_part(rows, row, values)(rows, row, values)
+    first, last = _span_in_part(rows, row, values)(rows, row, values)
+    return first, last
 
 
 def _are_columns(rows: Any) -> bool:

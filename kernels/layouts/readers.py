@@ -105,7 +105,7 @@ def _place(rows: Any, v: Any) -> Any:
 
 def read_row(rows: Any, v: Any, buffer: Any) -> int:
     """Decode row v into the buffer and return how many neighbours it has."""
-    return _read_row(rows, v, buffer)(rows, v, buffer)
+    return int(_read_row(rows, v, buffer)(rows, v, buffer))
 
 
 @overload(read_row, strict=False)
@@ -131,7 +131,7 @@ def _read_row(rows: Any, v: Any, buffer: Any) -> Callable[..., Any] | None:
 
 def count_row(rows: Any, v: Any) -> int:
     """Count the neighbours of row v, or return -1 if it ends too early."""
-    return _count_row(rows, v)(rows, v)
+    return int(_count_row(rows, v)(rows, v))
 
 
 @overload(count_row, strict=False)

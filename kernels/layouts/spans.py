@@ -43,7 +43,8 @@ def values_of(columns: Any) -> Any:
 
 def span(columns: Any, offsets: Any, row: Any, values: Any) -> tuple[int, int]:
     """Give the first place of a row's columns, and one more than its last."""
-    return _span(columns, offsets, row, values)(columns, offsets, row, values)
+    begin, end = _span(columns, offsets, row, values)(columns, offsets, row, values)
+    return begin, end
 
 
 def span_between(
@@ -55,7 +56,8 @@ def span_between(
     within a row, or bytes of encoded rows, of which each belongs to where its first byte is.
     """
     given = columns, offsets, row, values, begin, first, last
-    return _span_between(*given)(*given)
+    low, high = _span_between(*given)(*given)
+    return low, high
 
 
 @overload(values_of, strict=False)
