@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.buffers import make
 from gravel.kernels.partition.buffers import bins, search_on_cpu
+from gravel.kernels.partition.culled import Culling, Gathered
 from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.layout import RankPart, find_delegate
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
@@ -83,6 +84,12 @@ class RankSearch:
         }
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends: dict[str, Ends] = {}
+        self.gathered: Gathered | None = None
+        self._culling = (
+            Culling(whole, masked=options.uniquify, local_duplicates=options.local_duplicates)
+            if options.culls
+            else None
+        )
         self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
 
     def start(self, source: int) -> None:
@@ -93,6 +100,8 @@ class RankSearch:
         self.delegate_distance.fill(-1)
         self.delegate_predecessor.fill(NOBODY)
         self._seen.fill(0)
+        if self._culling is not None:
+            self._culling.start()
         self.level = 0
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends = {name: Ends(filled) for name, filled in self._filled.items()}
@@ -117,7 +126,7 @@ class RankSearch:
         if not self.optimized:
             return
         # Destinations of nd are rows of dn, and the reverse.
-        unvisited = {"nd": ends["dn"].hidden, "dn": ends["nd"].hidden, "dd": ends["dd"].hidden}
+        unvisited = {"nd": ends["dn"].unvisited, "dn": ends["nd"].unvisited, "dd": ends["dd"].unvisited}
         for name in OPTIMIZED:
             self.backward[name] = is_backward(
                 self.backward[name],
@@ -158,6 +167,12 @@ class RankSearch:
             else:
                 expand = (self._delegate_frontier, self.delegates, *part.dn, self.level)
                 self._marked = normals_forward(*expand, *labels)
+        if self._culling is not None:
+            arcs = row_work(self._frontier, part.nn.row_offsets)[1]
+            starts, ids, tails, self.gathered = self._culling.bins(
+                self._frontier, part.nn, arcs, self.distance
+            )
+            return Bins(starts, ids, tails)
         counts = numpy.zeros(self.ranks, numpy.int64)
         count_nn(self._frontier, self.ranks, *part.nn, counts)
         starts = numpy.zeros(self.ranks + 1, numpy.int64)
@@ -186,6 +201,8 @@ class RankSearch:
         """End a level with the OR of all ranks' masks; returns what `frontier_sizes` does."""
         self.level += 1
         self._frontier = self._newly[: self._marked].copy()
+        if self._culling is not None:
+            self._frontier.sort()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
         self._delegate_frontier = numpy.flatnonzero(bits)
         self.delegate_distance[self._delegate_frontier] = self.level
