@@ -38,7 +38,6 @@ def compile_all(jobs: list[dict[str, Any]], mark: str) -> None:
     """Compile for each job, and leave a mark that says so; a job that fails is left to the stage itself."""
     from gravel.kernels.compiled import cache
 
-    cache.announce_all()
     for job in jobs:
         try:
             compile_search(job)

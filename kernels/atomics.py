@@ -1,7 +1,7 @@
 """Atomic operations on array elements inside CPU kernels, for which Numba has no public functions.
 
 Each works on a contiguous one-dimensional array of int32, int64, uint32 or uint64, is sequentially
-consistent, and returns the element's value from before. They exist in compiled code only.
+consistent, and returns the element's value from before.
 
 | function | does |
 |---|---|
@@ -17,18 +17,25 @@ consistent, and returns the element's value from before. They exist in compiled 
 
 from __future__ import annotations
 
+import operator
+import time
+from functools import partial
 from typing import Any
 
 from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
+
+from gravel.kernels.generated import changed, external, generated
 
 _ELEMENTS = (types.int32, types.int64, types.uint32, types.uint64)
 _ORDER = "seq_cst"
 
-pause = types.ExternalFunction("sched_yield", types.int32())
-rest = types.ExternalFunction("usleep", types.int32(types.uint32))
+pause = external(types.ExternalFunction("sched_yield", types.int32()), partial(time.sleep, 0))
+rest = external(
+    types.ExternalFunction("usleep", types.int32(types.uint32)),
+    lambda microseconds: time.sleep(microseconds / 1e6),
+)
 
 
 def _element(array: Any) -> Any:
@@ -55,25 +62,25 @@ def _update(array: Any, operation: str) -> tuple[Any, Any]:
     return element(array, types.intp, element), generate
 
 
-@intrinsic
+@generated(changed(operator.add))
 def fetch_add(typing_context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
     """Add `value` to array[index] and return what was there."""
     return _update(array, "add")
 
 
-@intrinsic
+@generated(changed(operator.or_))
 def fetch_or(typing_context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
     """Set the bits of `value` in array[index] and return what was there."""
     return _update(array, "or")
 
 
-@intrinsic
+@generated(changed(min))
 def fetch_min(typing_context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
     """Lower array[index] to `value` if that is smaller and return what was there."""
     return _update(array, "min" if _element(array).signed else "umin")
 
 
-@intrinsic
+@generated(changed(lambda before, expected, desired: desired if before == expected else before))
 def compare_and_swap(
     typing_context: Any, array: Any, index: Any, expected: Any, desired: Any
 ) -> tuple[Any, Any]:
@@ -88,7 +95,7 @@ def compare_and_swap(
     return element(array, types.intp, element, element), generate
 
 
-@intrinsic
+@generated(changed(lambda before: before))
 def atomic_load(typing_context: Any, array: Any, index: Any) -> tuple[Any, Any]:
     """Read array[index], never from a register."""
     element = _element(array)
@@ -101,7 +108,7 @@ def atomic_load(typing_context: Any, array: Any, index: Any) -> tuple[Any, Any]:
     return element(array, types.intp), generate
 
 
-@intrinsic
+@generated(changed(lambda before, value: value))
 def atomic_store(typing_context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
     """Write array[index] so that whoever reads it sees every earlier write of this thread."""
     element = _element(array)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+
+from gravel.kernels.generated import generated
 
 
-@intrinsic
+@generated(lambda word: numpy.uint64((int(word) & -int(word)).bit_length() - 1 if word else 64))
 def trailing_zeros(typing_context: Any, word: Any) -> tuple[Any, Any]:
     """Give the position of the lowest set bit of a uint64, as uint64; 64 where no bit is set."""
 
@@ -19,7 +21,7 @@ def trailing_zeros(typing_context: Any, word: Any) -> tuple[Any, Any]:
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
+@generated(lambda word: numpy.uint64(int(word).bit_count()))
 def set_bits(typing_context: Any, word: Any) -> tuple[Any, Any]:
     """Count the set bits of a uint64, as uint64."""
 

@@ -13,8 +13,8 @@ from gravel.kernels.settings import refuse_bad_settings
 refuse_bad_settings()
 
 import numba  # noqa: E402
-from numba.core.dispatcher import Dispatcher  # noqa: E402
 
+from gravel.kernels.compile_time import COMPILE_TIME  # noqa: E402
 from gravel.kernels.compiled.cache import CompiledCache  # noqa: E402
 
 
@@ -25,29 +25,22 @@ def serial(function: Any) -> Any:
     size of a chunk; here the types of constants count, as those of variables do. A search compiles in four
     fifths of the time, and runs as fast.
     """
-    kernel = _cached(numba.njit(nogil=True, boundscheck=False)(function))
-    template = kernel.get_call_template
+    kernel: Any = numba.njit(nogil=True, boundscheck=False)(function)
+    if numba.config.DISABLE_JIT:
+        return kernel  # the Python function that it was
+    template, compile_ = kernel.get_call_template, kernel.compile
+    cache = kernel._cache = CompiledCache(kernel.py_func)
 
     def template_of_types(positional: Any, named: Mapping[str, Any]) -> Any:
         plain = {name: numba.types.unliteral(kind) for name, kind in named.items()}
         return template(tuple(map(numba.types.unliteral, positional)), plain)
 
-    kernel.get_call_template = template_of_types
-    return kernel
-
-
-def _cached(kernel: Any) -> Any:
-    is_compiled = isinstance(kernel, Dispatcher)  # NUMBA_DISABLE_JIT leaves a function as it is
-    if is_compiled:
-        kernel._cache = CompiledCache(kernel.py_func)
-        compile_ = kernel.compile
-
-        def timed(signature: Any) -> Any:
-            # Not a name of this module, whose values are part of what compiled code is known by.
-            from gravel.kernels.compile_time import COMPILE_TIME
-
-            with COMPILE_TIME.counted():
+    def timed(signature: Any) -> Any:
+        with COMPILE_TIME.counted():
+            try:
                 return compile_(signature)
+            finally:
+                cache.close(signature)
 
-        kernel.compile = timed
+    kernel.get_call_template, kernel.compile = template_of_types, timed
     return kernel

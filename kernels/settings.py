@@ -24,11 +24,6 @@ def refuse_bad_settings() -> None:
         raise BadSetting(
             f"the variable NUMBA_NUM_THREADS is {threads!r}, and must be 1 or more: set it anew, or unset it"
         )
-    disabled = os.environ.get("NUMBA_DISABLE_JIT", "")
-    if disabled.strip().isdecimal() and int(disabled):
-        raise BadSetting(
-            f"the variable NUMBA_DISABLE_JIT is {disabled!r}, and kernels have to be compiled: unset it"
-        )
 
 
 def setting_at_fault(error: BaseException) -> BadSetting | None:

@@ -16,6 +16,8 @@ COLLECTED = pytest.StashKey[list[pytest.Item]]()
 _TESTS = Path(__file__).parent
 _ROOMS = {"kernels": 0, "stages": 1, "pipeline": 2}
 
+gc.disable()  # while tests are collected: nothing of them is garbage
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,6 +39,7 @@ def pytest_collection_finish() -> None:
     """Keep the collector of garbage from visiting thousands of tests again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

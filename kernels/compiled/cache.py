@@ -8,28 +8,39 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import re
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from numba import types
+import llvmlite
+import numba
+import numpy
+from numba import config, types
 from numba.core import compiler
 from numba.core.caching import NullCache
 from numba.core.serialize import dumps
 
 from gravel.kernels.compile_time import COMPILE_TIME
-from gravel.kernels.compiled.contents import OWN, contents_of
+from gravel.kernels.compiled.contents import contents_of
 from gravel.kernels.compiled.folder import Folder, folder_path
-from gravel.kernels.compiled.toolchain import toolchain
 
-__all__ = ["CompiledCache"]
+SETTINGS = (
+    *("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML", "USING_SVML"),
+    *("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "CAPTURED_ERRORS"),
+    *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "DISABLE_PERFORMANCE_WARNINGS", "USE_LEGACY_TYPE_SYSTEM"),
+    *("USE_LLVMLITE_MEMORY_MANAGER", "LLVM_PASS_TIMINGS", "NRT_STATS", "EXTEND_VARIABLE_LIFETIMES"),
+)
+"""Numba's settings that the code may depend on; those that a version does not have count as None."""
 
 
-_MANGLED = re.compile("_ZN" + "".join(f"{len(part)}{part}" for part in OWN.split(".")))
-_LENGTH = re.compile(r"\d+")
+@cache
+def toolchain() -> str:
+    """Name compiler, interpreter and settings; the processor is in what Numba says of its code generator."""
+    versions = (numba.__version__, llvmlite.__version__, numpy.__version__, sys.version, sys.abiflags)
+    settings = [(name, getattr(config, name, None)) for name in SETTINGS]
+    return f"{versions} {settings}"
 
 
 @cache
@@ -47,53 +58,9 @@ def _processor(codegen: Any) -> str:
     return str(codegen.magic_tuple())
 
 
-class _Key(NamedTuple):
-    """The name of an entry, and the modules that it covers."""
-
-    name: str
-    modules: frozenset[str]
-
-
-def linked_modules(library: Any) -> set[str]:
-    """Name the modules of this package whose functions are linked into a compiled one."""
-    found, waiting, seen = set(), [library], set()
-    while waiting:
-        each = waiting.pop()
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        waiting += each._linking_libraries
-        for function in each.get_defined_functions():
-            found.add(_module_of(function.name))
-    return found - {""}
-
-
-def _module_of(symbol: str) -> str:
-    """Read the module of this package out of a mangled name; empty where there is none."""
-    if not (start := _MANGLED.match(symbol)):
-        return ""
-    place, parts = start.end(), OWN.split(".")
-    while length := _LENGTH.match(symbol, place):
-        place = length.end() + int(length[0])
-        name = ".".join([*parts, symbol[length.end() : place]])
-        if name not in sys.modules:
-            break
-        parts.append(symbol[length.end() : place])
-    return ".".join(parts)
-
-
 def _readable(function: Callable[..., Any]) -> str:
     """Name a kernel by its module in `gravel.kernels` and itself."""
     return f"{function.__module__.removeprefix('gravel.kernels.')}.{function.__name__}"
-
-
-_announces = False
-
-
-def announce_all() -> None:
-    """Let this process, which does nothing but compile, say of each kernel that it is being compiled here."""
-    global _announces
-    _announces = True
 
 
 def leave_mark(name: str) -> None:
@@ -108,7 +75,7 @@ class CompiledCache(NullCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        self._keys: dict[Any, _Key | None] = {}
+        self._keys: dict[Any, str | None] = {}
         self._announced: dict[Any, ExitStack] = {}
 
     @property
@@ -117,58 +84,56 @@ class CompiledCache(NullCache):  # type: ignore[misc]
         folder = _folder()
         return None if folder is None else str(folder.path)
 
+    def close(self, sig: Any) -> None:
+        """Tell other processes that wait for the code of a signature that it is there, or will not be."""
+        self._announced.pop(sig, ExitStack()).close()
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code for a signature, or None."""
         target_context.refresh()
         folder = _folder()
-        # Modules may change while this is compiled; see `save_overload`.
+        # Values may change while this is compiled; see `save_overload`.
         key = self._keys[sig] = None if folder is None else self._key(sig, target_context.codegen())
-        content = None if folder is None or key is None else folder.read(key.name)
+        content = None if folder is None or key is None else folder.read(key)
         if content is None:
             COMPILE_TIME.compiles(_readable(self._function))
-        if content is None and folder is not None and key is not None:
-            if _announces:
+            if folder is None or key is None:
+                return None
+            content = folder.read(key) if folder.wait_for(key) else None
+            if content is None:
                 self._announced[sig] = announced = ExitStack()
-                announced.enter_context(folder.announce(key.name))
-            elif folder.wait_for(key.name):
-                content = folder.read(key.name)
-        if content is None:
-            return None
+                announced.enter_context(folder.announce(key))
+                return None
         return compiler.CompileResult._rebuild(target_context, *pickle.loads(content))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code for a signature, unless it holds addresses of this process."""
-        with self._announced.pop(sig, ExitStack()):
-            self._save(sig, data)
-
-    def _save(self, sig: Any, data: Any) -> None:
-        folder, known = _folder(), self._keys.pop(sig, None)
-        if folder is None or known is None or data.lifted or data.library.has_dynamic_globals:
+        folder, key = _folder(), self._keys.pop(sig, None)
+        if folder is None or key is None or data.lifted or data.library.has_dynamic_globals:
             return
-        # Nothing changed while it was compiled, and nothing was compiled in that its name does not cover.
-        if self._key(sig, data.codegen) == known and linked_modules(data.library) <= known.modules:
-            folder.write(known.name, dumps(data._reduce()))
+        if self._key(sig, data.codegen) == key:  # nothing changed while it was compiled
+            folder.write(key, dumps(data._reduce()))
 
-    def _key(self, sig: Any, codegen: Any) -> _Key | None:
+    def _key(self, sig: Any, codegen: Any) -> str | None:
         """Name the entry of a signature; None if that cannot be told."""
         signature = _Signature()
         signature.add(sig)
         if signature.unknown:
             return None
         try:
-            content = contents_of(self._function, signature.modules)
-        except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):
+            content = contents_of(self._function, signature.classes)
+        except (AttributeError, ImportError, KeyError, TypeError, ValueError, RuntimeError):
             return None  # a module that is not among the loaded ones, a value that cannot be written
         text = f"{toolchain()} {_processor(codegen)} {' '.join(signature.parts)}"
-        return _Key(hashlib.sha256(content.digest + text.encode()).hexdigest(), content.modules)
+        return hashlib.sha256(content + text.encode()).hexdigest()
 
 
 class _Signature:
-    """The types of a signature, and the modules that define some of them."""
+    """The types of a signature, and the classes of some of them."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.modules: set[str] = set()
+        self.classes: list[type] = []
         self.unknown = False  # there is a type whose name may be another one's, or another in each process
 
     def add(self, kind: Any) -> None:
@@ -183,16 +148,14 @@ class _Signature:
             self.add((kind.args, kind.return_type))
         elif isinstance(kind, types.NamedTuple | types.NamedUniTuple):
             made = kind.instance_class
-            self.modules.add(made.__module__)
+            self.classes.append(made)
             self.parts.append(f"{made.__module__}.{made.__qualname__} {kind.fields}")
             self.add(tuple(kind.types))
         elif isinstance(kind, types.BaseTuple):
             self.parts.append(type(kind).__name__)
             self.add(tuple(kind.types))
         elif isinstance(kind, types.Dispatcher):
-            function = kind.dispatcher.py_func
-            self.modules.add(function.__module__)
-            self.parts.append(contents_of(function).digest.hex())
+            self.parts.append(contents_of(kind.dispatcher.py_func).hex())
         else:
             self.parts.append(f"{type(kind).__name__} {kind}")
             # Functions and the like are named by their address.

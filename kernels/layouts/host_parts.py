@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
-from numba import types
 from numba.extending import overload
 
 from gravel.kernels.bits import trailing_zeros
+from gravel.kernels.generated import class_of
 from gravel.kernels.jit import serial
 from gravel.kernels.placement.parts import PartReader, RangeReader
 
@@ -149,21 +149,22 @@ FIRST_ROOM = 1 << 12
 
 def values_of_part(rows: Any) -> Any:
     """Give the array that `span_in_part` names places of: the part's columns, or a buffer."""
-    raise NotImplementedError  # compiled code has the overload
+    return _values_of_part(rows)(rows)
 
 
 def count_in_part(rows: Any, row: Any) -> int:
     """Count the neighbours that a buffer must have room for, -1 where a row ends too early; 0 of columns."""
-    raise NotImplementedError
+    return int(_count_in_part(rows, row)(rows, row))
 
 
 def span_in_part(rows: Any, row: Any, values: Any) -> tuple[int, int]:
     """Give the first place of a row's neighbours, and one more than its last: fewer where it is damaged."""
-    raise NotImplementedError
+    first, last = _span_in_part(rows, row, values)(rows, row, values)
+    return first, last
 
 
 def _are_columns(rows: Any) -> bool:
-    return isinstance(rows, types.NamedTuple) and rows.instance_class is PartOfColumns
+    return class_of(rows) is PartOfColumns
 
 
 @overload(values_of_part, strict=False)

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy
-from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from gravel.kernels.generated import class_of
 from gravel.kernels.jit import serial
 from gravel.kernels.layouts.registry import layout_of
 from gravel.kernels.layouts.streams import check_offsets, check_stream, count_rows, largest_vertex
@@ -105,14 +105,14 @@ def _place(rows: Any, v: Any) -> Any:
 
 def read_row(rows: Any, v: Any, buffer: Any) -> int:
     """Decode row v into the buffer and return how many neighbours it has."""
-    raise NotImplementedError  # compiled code has the overload
+    return int(_read_row(rows, v, buffer)(rows, v, buffer))
 
 
 @overload(read_row, strict=False)
 def _read_row(rows: Any, v: Any, buffer: Any) -> Callable[..., Any] | None:
-    if not isinstance(rows, types.NamedTuple):
+    kind: Any = class_of(rows)
+    if kind is None:
         return None
-    kind = rows.instance_class
     count, read, one = kind.count_rows, kind.read_rows, kind.read_one
 
     def run_one(rows, v, buffer):  # type: ignore[no-untyped-def]
@@ -131,14 +131,15 @@ def _read_row(rows: Any, v: Any, buffer: Any) -> Callable[..., Any] | None:
 
 def count_row(rows: Any, v: Any) -> int:
     """Count the neighbours of row v, or return -1 if it ends too early."""
-    raise NotImplementedError  # compiled code has the overload
+    return int(_count_row(rows, v)(rows, v))
 
 
 @overload(count_row, strict=False)
 def _count_row(rows: Any, v: Any) -> Callable[..., Any] | None:
-    if not isinstance(rows, types.NamedTuple):
+    kind: Any = class_of(rows)
+    if kind is None:
         return None
-    count = rows.instance_class.count_rows
+    count = kind.count_rows
 
     def run(rows, v):  # type: ignore[no-untyped-def]
         found = numpy.zeros(1, numpy.int64)

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy
-from numba import types
 from numba.extending import overload
+
+from gravel.kernels.generated import class_of
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -37,12 +38,13 @@ def readable(rows: EncodedRows) -> tuple[Any, Any]:
 
 def values_of(columns: Any) -> Any:
     """Give the array that spans name places of: the columns, or a buffer for the longest of encoded rows."""
-    raise NotImplementedError  # compiled code has the overload
+    return _values_of(columns)(columns)
 
 
 def span(columns: Any, offsets: Any, row: Any, values: Any) -> tuple[int, int]:
     """Give the first place of a row's columns, and one more than its last."""
-    raise NotImplementedError
+    begin, end = _span(columns, offsets, row, values)(columns, offsets, row, values)
+    return begin, end
 
 
 def span_between(
@@ -53,12 +55,14 @@ def span_between(
     Weights are those of the rows that are read, one behind the other: arcs of an array, which may be cut
     within a row, or bytes of encoded rows, of which each belongs to where its first byte is.
     """
-    raise NotImplementedError
+    given = columns, offsets, row, values, begin, first, last
+    low, high = _span_between(*given)(*given)
+    return low, high
 
 
 @overload(values_of, strict=False)
 def _values_of(columns: Any) -> Callable[..., Any]:
-    if not isinstance(columns, types.NamedTuple):
+    if not class_of(columns):
         return lambda columns: columns
 
     def buffer(columns):  # type: ignore[no-untyped-def]
@@ -69,7 +73,7 @@ def _values_of(columns: Any) -> Callable[..., Any]:
 
 @overload(span, strict=False)
 def _span(columns: Any, offsets: Any, row: Any, values: Any) -> Callable[..., Any]:
-    if not isinstance(columns, types.NamedTuple):
+    if not class_of(columns):
 
         def plain(columns, offsets, row, values):  # type: ignore[no-untyped-def]
             place = numpy.uint64(row)
@@ -89,7 +93,7 @@ def _span(columns: Any, offsets: Any, row: Any, values: Any) -> Callable[..., An
 def _span_between(
     columns: Any, offsets: Any, row: Any, values: Any, begin: Any, first: Any, last: Any
 ) -> Callable[..., Any]:
-    if not isinstance(columns, types.NamedTuple):
+    if not class_of(columns):
 
         def plain(columns, offsets, row, values, begin, first, last):  # type: ignore[no-untyped-def]
             place = numpy.uint64(row)

@@ -16,6 +16,7 @@ from filelock import FileLock
 from gravel.kernels.compiled.folder import Folder
 
 _HEADER = Path(__file__).resolve().parent / "cuda_on_cpu.hpp"
+_MACHINE = _HEADER.with_suffix(".cpp")
 # Kernels read words as what they were not written as. Higher levels take longer to compile than they save.
 # A variable of an inline function, as much of shared memory is, would be one for all libraries of a process,
 # and as large as the library that was loaded first has it.
@@ -67,6 +68,17 @@ def header(*more: Path, options: tuple[str, ...] = ()) -> Path:
     return found
 
 
+@cache
+def machine(options: tuple[str, ...] = ()) -> Path:
+    """Compile what runs blocks; it is linked to each library, and optimised since all waiting is in it."""
+    folder = _folder(_HEADER.read_text(), _MACHINE.read_text(), *options)
+    made = folder / "machine.o"
+    with FileLock(folder / "lock"):
+        if not made.exists():
+            _compile("-O2", *options, "-c", "-include", str(_HEADER), str(_MACHINE), made=made)
+    return made
+
+
 def expanded(source: str, options: Iterable[str]) -> str:
     """Give the source as the compiler sees it after the header."""
     command = ["g++", *_FLAGS, *options, "-include", str(_HEADER), "-E", "-P", "-x", "c++", "-"]
@@ -75,11 +87,11 @@ def expanded(source: str, options: Iterable[str]) -> str:
 
 def library(source: str, options: Iterable[str]) -> ctypes.CDLL:
     """Compile what needs no more than the header, which comes first."""
-    before, options = header(), tuple(options)
-    folder = _folder(str(before), source, *options)
+    before, linked, options = header(), machine(), tuple(options)
+    folder = _folder(str(before), str(linked), source, *options)
     file, made = folder / "kernels.cpp", folder / "kernels.so"
     with FileLock(folder / "lock"):
         if not made.exists():
             file.write_text(source)
-            _compile("-shared", *options, "-include", str(before), str(file), made=made)
+            _compile("-shared", *options, "-include", str(before), str(file), str(linked), made=made)
     return ctypes.CDLL(str(made))

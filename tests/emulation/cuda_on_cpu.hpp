@@ -2,21 +2,13 @@
 // CUDA threads a fiber of that. Whatever waits lets other fibers go on, so warps may diverge as they like.
 // Grids of several devices run at the same time in one address space, as peers do.
 
-#include <sched.h>
-#include <time.h>
-#include <ucontext.h>
+// What runs the fibers is in cuda_on_cpu.cpp, which is compiled once: a kernel compiles faster without it.
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <map>
-#include <memory>
-#include <thread>
-#include <type_traits>
-#include <vector>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <initializer_list>
 
 #define __device__
 #define __global__
@@ -24,6 +16,15 @@
 #define __noinline__
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
+
+template <class T>
+const T& max(const T& a, const T& b) {
+    return a < b ? b : a;
+}
+template <class T>
+const T& min(const T& a, const T& b) {
+    return b < a ? b : a;
+}
 
 struct alignas(8) uint2 {
     unsigned x, y;
@@ -49,60 +50,14 @@ struct Turn {
     uint64_t values[32];
 };
 
-// Lanes that leave a turn late still read it while others give the next: the one after that waits for them.
-struct Slot {
-    unsigned arrived = 0, turn = 0;
-    Turn turns[2] = {};
-};
-
-struct Warp {
-    Slot whole;
-    std::map<unsigned, Slot> parts;
-};
-
 constexpr size_t STACK = 128 << 10;
-constexpr unsigned SPINS = 16;
-
-struct Free {
-    void operator()(char* memory) const { std::free(memory); }
-};
-
-// At a multiple of its size, where the fiber is noted that runs on it.
-using Stack = std::unique_ptr<char, Free>;
-
-// Stacks are kept: the system took longer to make them anew for every launch than most blocks run.
-struct Stacks {
-    std::atomic_flag taken = ATOMIC_FLAG_INIT;  // the header of mutexes has kernels, to those who look for names
-    std::vector<Stack> kept;
-
-    Stack take() {
-        Stack stack;
-        lock();
-        if (!kept.empty()) {
-            stack = std::move(kept.back());
-            kept.pop_back();
-        }
-        taken.clear();
-        return stack ? std::move(stack) : Stack(static_cast<char*>(std::aligned_alloc(STACK, STACK)));
-    }
-    void give(Stack stack) {
-        lock();
-        kept.push_back(std::move(stack));
-        taken.clear();
-    }
-    void lock() {
-        while (taken.test_and_set()) sched_yield();
-    }
-};
-
-static Stacks stacks;
 
 using Jump = void*[5];
 
 struct Block;
 
 struct Fiber {
-    Stack stack;
+    char* stack;
     Block* block;
     unsigned thread;
     Jump left;  // where it gave way
@@ -118,15 +73,11 @@ using Body = void (*)(void** arguments);
 
 struct Block {
     Dim index, size, grid;
-    Body body;
-    void** given;
-    std::vector<Warp> warps;
-    Jump scheduler;
     unsigned arrived = 0, generation = 0, any = 0, any_before = 0;
 };
 
 #ifdef WEAK_MEMORY  // which asks outside of fibers too
-static thread_local Fiber* running;
+extern thread_local Fiber* running;
 inline Fiber* current() { return running; }
 #else
 // By the stack: to find a thread's variable of a library takes a call, and took a quarter of a search's time.
@@ -135,92 +86,19 @@ inline Fiber* current() {
 }
 #endif
 
-// The compiler's own jumps: those of the library, and swapped contexts above all, took most of a search's time.
-// In a function of its own, without which the compiler takes it that nobody comes back to where it is called.
-[[noreturn]] __attribute__((noinline)) inline void jump(Jump& there) { __builtin_longjmp(there, 1); }
-
-__attribute__((noinline)) inline void yield() {
-    Fiber* leaving = current();
-    if (!__builtin_setjmp(leaving->left)) jump(leaving->block->scheduler);
-}
-
-// Fibers that wait so are not even resumed, which took half of an emulated search's time.
-inline void wait_while(const unsigned& value, unsigned was) {
-    Fiber& waiting = *current();
-    waiting.was = was;
-    waiting.awaited = &value;
-    yield();
-    waiting.awaited = nullptr;
-}
-
-inline void enter() {
-    Fiber& fiber = *current();
-    fiber.block->body(fiber.block->given);
-    fiber.ended = true;
-    yield();
-}
-
-__attribute__((noinline)) inline void begin(Fiber& fiber) {
-    ucontext_t context;
-    fiber.begun = true;
-    *reinterpret_cast<Fiber**>(fiber.stack.get()) = &fiber;
-    getcontext(&context);
-    context.uc_stack.ss_sp = fiber.stack.get();
-    context.uc_stack.ss_size = STACK;
-    context.uc_link = nullptr;
-    makecontext(&context, enter, 0);
-    setcontext(&context);
-}
-
-__attribute__((noinline)) inline void resume(Fiber& fiber) {
-#ifdef WEAK_MEMORY
-    running = &fiber;
-#endif
-    if (__builtin_setjmp(fiber.block->scheduler)) return;
-    if (fiber.begun) jump(fiber.left);
-    begin(fiber);
-}
-
+void yield();
 inline unsigned lane() { return current()->thread % 32; }
 
 // Every lane of `mask` gives a value and gets all of them.
-inline const Turn& collect(unsigned mask, uint64_t value) {
-    Fiber* fiber = current();
-    Block& here = *fiber->block;
-    const unsigned thread = fiber->thread, lane = thread % 32, bit = 1u << lane;
-    const unsigned in_block = here.size.x - (thread - lane), whole = in_block < 32 ? (1u << in_block) - 1 : ~0u;
-    mask &= whole;
-    Warp& warp = here.warps[thread / 32];
-    Slot& slot = mask == whole ? warp.whole : warp.parts[mask];
-    const unsigned before = slot.turn;
-    Turn& turn = slot.turns[before & 1];
-    if (!slot.arrived) turn.nonzero = 0;
-    turn.values[lane] = value;
-    if (value) turn.nonzero |= bit;
-    slot.arrived |= bit;
-    if (slot.arrived == mask) {
-        slot.arrived = 0;
-        ++slot.turn;
-    } else {
-        wait_while(slot.turn, before);
-    }
-    return turn;
-}
+const Turn& collect(unsigned mask, uint64_t value);
+bool meet_block(bool value);
 
-inline bool meet_block(bool value) {
-    Block& here = *current()->block;
-    unsigned before = here.generation;
-    here.any |= value;
-    if (++here.arrived == here.size.x) {
-        here.arrived = 0;
-        here.any_before = here.any;
-        here.any = 0;
-        ++here.generation;
-    } else {
-        wait_while(here.generation, before);
-    }
-    return here.any_before;
-}
+// Run one block on this thread.
+void run_block(Body kernel, void** arguments, unsigned index, unsigned blocks, unsigned threads);
+// Run all blocks, so many at once.
+void run_grid(Body kernel, void** arguments, unsigned blocks, unsigned threads, unsigned at_once);
+// Start all blocks; what is returned is for `emulated_wait`.
+void* start_grid(Body kernel, void** arguments, unsigned blocks, unsigned threads);
 
 template <class T>
 uint64_t to_bits(T value) {
@@ -301,14 +179,14 @@ inline unsigned __reduce_max_sync(unsigned mask, unsigned value) {
     const uint64_t* all = emulated::collect(mask, value).values;
     unsigned most = 0;
     for (int i = 0; i < 32; ++i)
-        if (mask >> i & 1) most = std::max(most, unsigned(all[i]));
+        if (mask >> i & 1) most = max(most, unsigned(all[i]));
     return most;
 }
 inline unsigned __reduce_min_sync(unsigned mask, unsigned value) {
     const uint64_t* all = emulated::collect(mask, value).values;
     unsigned least = ~0u;
     for (int i = 0; i < 32; ++i)
-        if (mask >> i & 1) least = std::min(least, unsigned(all[i]));
+        if (mask >> i & 1) least = min(least, unsigned(all[i]));
     return least;
 }
 inline void prefetch(const void*) {}
@@ -361,28 +239,26 @@ T __ldcg(const T* address) {
     emulated::yield();
     return value;
 }
-using std::max;
-using std::min;
 // Each is rounded once: nothing here is compiled for fused operations.
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __longlong_as_double(long long bits) {
     double value;
-    std::memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof value);
     return value;
 }
 inline long long __double_as_longlong(double value) {
     long long bits;
-    std::memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 inline float __uint_as_float(unsigned bits) {
     float value;
-    std::memcpy(&value, &bits, sizeof value);
+    memcpy(&value, &bits, sizeof value);
     return value;
 }
 inline unsigned __float_as_uint(float value) {
     unsigned bits;
-    std::memcpy(&bits, &value, sizeof bits);
+    memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 inline double __ddiv_rn(double a, double b) { return a / b; }
@@ -461,40 +337,4 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 }
 inline long long clock64() { return 1; }
 
-inline unsigned long long nanoseconds() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
-
-namespace emulated {
-
-inline void run_block(Body kernel, void** arguments, unsigned index, unsigned blocks, unsigned threads) {
-    Block block{Dim{index}, Dim{threads}, Dim{blocks}, kernel, arguments, std::vector<Warp>((threads + 31) / 32), {}};
-    std::vector<Fiber> fibers(threads);
-    for (unsigned t = 0; t < threads; ++t) {
-        fibers[t].stack = stacks.take();
-        fibers[t].block = &block;
-        fibers[t].thread = t;
-    }
-    for (unsigned left = threads, spins = 0; left;) {
-        unsigned resumed = 0;
-        for (Fiber& fiber : fibers) {
-            if (!fiber.is_ready()) continue;
-            resume(fiber);
-            left -= fiber.ended;
-            ++resumed;
-        }
-        // One fiber alone spins until another block has come as far: the cores are for that one.
-        spins = resumed > 1 ? 0 : spins + 1;
-        if (spins > SPINS) std::this_thread::sleep_for(std::chrono::microseconds(20));
-        else if (spins) sched_yield();
-    }
-    for (Fiber& fiber : fibers) stacks.give(std::move(fiber.stack));
-}
-
-struct Grid {
-    std::vector<std::thread> blocks;
-};
-
-}  // namespace emulated
+unsigned long long nanoseconds();

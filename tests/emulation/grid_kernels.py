@@ -24,12 +24,7 @@ SHARED_BYTES = 8 * ARENA_WORDS
 _WRAPPER = """
 static void call_{name}(void** arguments) {{ {name}({unpacked}); }}
 extern "C" void run_{name}(unsigned blocks, unsigned threads, void** arguments) {{
-    for (unsigned first = 0; first < blocks; first += {at_once}) {{
-        emulated::Grid grid;
-        for (unsigned b = first; b < std::min(blocks, first + {at_once}); ++b)
-            grid.blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
-        for (auto& block : grid.blocks) block.join();
-    }}
+    emulated::run_grid(call_{name}, arguments, blocks, threads, {at_once});
 }}
 """
 

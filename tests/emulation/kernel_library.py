@@ -49,11 +49,6 @@ def _launchers(text: str) -> str:
 extern "C" void* first_launch(unsigned blocks, unsigned threads, void** arguments) {{
     return launch_{found[0][1]}(blocks, threads, arguments);
 }}
-extern "C" void emulated_wait(void* launched) {{
-    auto* grid = static_cast<emulated::Grid*>(launched);
-    for (auto& block : grid->blocks) block.join();
-    delete grid;
-}}
 """
 
 
@@ -66,10 +61,7 @@ def _launcher(name: str, parameters: str) -> str:
     return f"""
 static void call_{name}(void** arguments) {{ {name}({unpacked}); }}
 extern "C" void* launch_{name}(unsigned blocks, unsigned threads, void** arguments) {{
-    auto* grid = new emulated::Grid;
-    for (unsigned b = 0; b < blocks; ++b)
-        grid->blocks.emplace_back(emulated::run_block, call_{name}, arguments, b, blocks, threads);
-    return grid;
+    return emulated::start_grid(call_{name}, arguments, blocks, threads);
 }}
 """
 

@@ -13,19 +13,27 @@ from tests.emulation import build
 SOURCE = 'extern "C" int value() { return VALUE + EXTRA; }\n'
 
 
+def _forget() -> None:
+    build.header.cache_clear()
+    build.machine.cache_clear()
+
+
 @pytest.fixture
 def header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "small.hpp"
     path.write_text("#define EXTRA 1\n")
     monkeypatch.setattr(build, "_HEADER", path)
+    machine = tmp_path / "machine.cpp"
+    machine.touch()
+    monkeypatch.setattr(build, "_MACHINE", machine)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    build.header.cache_clear()
+    _forget()
     yield path
-    build.header.cache_clear()
+    _forget()
 
 
 def value(source: str = SOURCE, option: str = "-DVALUE=2") -> int:
-    build.header.cache_clear()
+    _forget()
     return int(build.library(source, [option]).value())
 
 

@@ -56,13 +56,14 @@ def program(main: str, kernel: str, extra: str = "", mutation: tuple[str, str] |
     tail = tail.replace(f'#include "{LITMUS}/square.hpp"\n', square)
     before = build.header(_FOLDER / "weak_memory.hpp", options=_WATCH)
     source = f"#define EXTRA {extra}\n{head}{text}\n{tail}"
-    folder = build._folder(str(before), source, str(_memory()), *_WATCH)
+    linked = str(_memory()), str(build.machine(("-DWEAK_MEMORY",)))
+    folder = build._folder(str(before), source, *linked, *_WATCH)
     file, watched, made = folder / "main.cpp", folder / "main.o", folder / "main"
     with FileLock(folder / "lock"):
         if not made.exists():
             file.write_text(source)
             build._compile("-c", *_WATCH, "-include", str(before), str(file), made=watched)
-            build._compile(str(watched), str(_memory()), made=made)
+            build._compile(str(watched), *linked, made=made)
     return made
 
 

@@ -19,8 +19,6 @@ from gravel.kernels.settings import BadSetting, refuse_bad_settings, setting_at_
         ("NUMBA_NUM_THREADS", "2", False),
         ("NUMBA_NUM_THREADS", "many", False),
         ("NUMBA_NUM_THREADS", "", False),
-        ("NUMBA_DISABLE_JIT", "1", True),
-        ("NUMBA_DISABLE_JIT", "0", False),
     ],
 )
 def test_a_variable_that_numba_cannot_use_is_named(

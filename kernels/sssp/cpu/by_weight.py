@@ -12,9 +12,9 @@ from typing import Any
 import numpy
 from numba import types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from gravel.kernels.generated import generated
 from gravel.kernels.jit import serial
 from gravel.kernels.row_blocks import row_blocks, run_blocks
 from gravel.kernels.sssp.concentrated import BUCKETS, is_share_of_most
@@ -162,7 +162,7 @@ def _order(
             ordered[at], ordered_columns[at] = keys[k], columns[k]
 
 
-@intrinsic
+@generated(lambda weight, mask: (weight.view(numpy.uint32) & mask).view(weight.dtype))
 def least_of_class(typing_context: Any, weight: Any, mask: Any) -> tuple[Any, Any]:
     """Return the least weight, uint32 or float32, of a weight's class."""
     if weight not in (types.uint32, types.float32) or mask is not types.uint32:

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
 from numba import types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
 
 from gravel.kernels.atomics import fetch_min
+from gravel.kernels.generated import generated
 from gravel.kernels.jit import serial
 
 
-@intrinsic
+def _longer(word: Any, weight: Any) -> Any:
+    if weight.dtype.kind == "f":
+        return (word.view(numpy.float64) + numpy.float64(weight)).view(word.dtype)
+    return word + word.dtype.type(weight)
+
+
+def _joined(one: Any, other: Any, weight: Any) -> Any:
+    return _longer(one, other.view(numpy.float64)) if weight.dtype == numpy.float32 else one + other
+
+
+@generated(_longer)
 def lengthened(typing_context: Any, word: Any, weight: Any) -> tuple[Any, Any]:
     """Return the word of a distance and a weight, uint32 or float32, added up."""
     if word not in (types.uint32, types.uint64) or weight not in (types.uint32, types.float32):
@@ -29,7 +40,7 @@ def lengthened(typing_context: Any, word: Any, weight: Any) -> tuple[Any, Any]:
     return word(word, weight), generate
 
 
-@intrinsic
+@generated(_joined)
 def joined(typing_context: Any, one: Any, other: Any, weight: Any) -> tuple[Any, Any]:
     """Return the word of two distances added up; they are of floats where `weight` is a float32."""
     if one is not types.uint64 or other is not types.uint64:

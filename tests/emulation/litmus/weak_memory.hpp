@@ -2,7 +2,12 @@
 // model gives them. Included after cuda_on_cpu.hpp, with WEAK_MEMORY defined; see weak_memory.cpp.
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
 
 extern "C" {
 void weak_watch(void* first, size_t bytes, const char* name);
