@@ -23,7 +23,6 @@ from gravel.stages.stage import Machine
 if TYPE_CHECKING:
     from gravel.stages.artifacts import Graph, Probe
     from gravel.stages.context import Context
-    from gravel.stages.papers.merrill2012.probe import ProbeParameters
 
 METRICS = (DURATION, DRAM_READ, DRAM_WRITTEN, THREAD_INSTRUCTIONS)
 
@@ -33,19 +32,21 @@ SWEEPS = 2
 ON_CPU = "the gathers ran on the CPU, whose counters are not read"
 
 
-def with_counters(context: Context, parameters: ProbeParameters, stored: Graph, probed: Probe) -> Probe:
+def with_counters(
+    context: Context, stored: Graph, probed: Probe, *, strategy: str, seconds: float, required: bool
+) -> Probe:
     """Add what the tool reads to `counted`, or the reason why it reads nothing to `notes`.
 
-    Raises `StageError` if `tool: ncu` cannot read counters.
+    Levels are found by `strategy`. Raises `StageError` if counters that are `required` cannot be read.
     """
     try:
         if probed.backend != "cuda":
             raise NoCounters(ON_CPU)
         if not probed.searches:
             raise NoCounters("no vertex of the graph has an arc, so nothing was gathered")
-        counted, tool = _read(context, parameters, stored, probed)
+        counted, tool = _read(context, stored, probed, strategy, seconds)
     except NoCounters as error:
-        if parameters.tool == "ncu":
+        if required:
             raise StageError(
                 f"counters were not read: {error}", hint="`tool: auto` shows counted bytes where it cannot"
             ) from None
@@ -58,7 +59,7 @@ def with_counters(context: Context, parameters: ProbeParameters, stored: Graph, 
 
 
 def _read(
-    context: Context, parameters: ProbeParameters, stored: Graph, probed: Probe
+    context: Context, stored: Graph, probed: Probe, strategy: str, seconds: float
 ) -> tuple[dict[str, dict[str, float]], str]:
     import cupy
 
@@ -71,14 +72,14 @@ def _read(
     asked = {
         "machine": asdict(context.machine),
         "source": probed.searches[0]["source"],
-        "strategy": parameters.strategy,
-        "block": parameters.block,
+        "strategy": strategy,
+        "block": probed.block,
         "gathers": list(probed.counted),
         "device": int(cupy.cuda.Device().id),
-        "seconds": parameters.seconds,
+        "seconds": seconds,
     }
     (folder / ASKED).write_text(json.dumps(asked))
-    found = profile(__name__, folder, parameters.seconds, METRICS)
+    found = profile(__name__, folder, seconds, METRICS)
     kernels: dict[str, Any] = {
         str(each["name"]).partition("(")[0]: each["values"] for each in ncu.by_kernel(found.launches)
     }

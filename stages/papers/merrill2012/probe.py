@@ -123,7 +123,14 @@ def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Pro
     from gravel.stages.papers.merrill2012.gather_counters import with_counters
 
     del graph
-    return with_counters(context, parameters, input, found)
+    return with_counters(
+        context,
+        input,
+        found,
+        strategy=parameters.strategy,
+        seconds=parameters.seconds,
+        required=parameters.tool == "ncu",
+    )
 
 
 def _estimate(

@@ -45,9 +45,10 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Probe:
     return Probe(**{**vars(found), "backend": "cuda"})
 
 
-def counted(probed: Probe, **parameters: Any) -> Probe:
-    asked = ProbeParameters(methods=NAMES, repeats=1, **{"tool": "auto", **parameters})
-    return with_counters(PlainContext(MACHINE), asked, GRAPH, probed)
+def counted(probed: Probe, *, seconds: float = 60.0, required: bool = False) -> Probe:
+    return with_counters(
+        PlainContext(MACHINE), GRAPH, probed, strategy="auto", seconds=seconds, required=required
+    )
 
 
 def test_both_sweeps_of_each_gather_are_read_and_drawn(ncu: Any, measured: Probe) -> None:
@@ -82,7 +83,7 @@ def test_the_probe_stands_without_counters(ncu: Any, measured: Probe, body: str,
     assert found.counted == measured.counted
     assert why in found.notes[-1]
     with pytest.raises(StageError, match=why):
-        counted(measured, tool="ncu", seconds=seconds)
+        counted(measured, required=True, seconds=seconds)
 
 
 def test_counters_are_of_gathers_on_a_gpu() -> None:
