@@ -94,10 +94,12 @@ def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
     if search:
         # Ends of arcs, and those that are left when each counts once.
         return *buffers.search_on_cpu(n, delegates), *buffers.bins(arcs), *buffers.bins(arcs)
+    # All unions that are under way may come to one rank.
+    messages = min(p * buffers.messages_of(p), n + delegates)
     return (
-        *buffers.components_on_cpu(n, delegates, arcs),
-        *buffers.sorting_on_cpu(arcs if together else arcs // p, vertex),
-        *buffers.round_on_cpu(n, delegates, arcs, vertex, directed=graph.directed),
+        *buffers.components_on_cpu(n, delegates, vertex, messages),
+        *buffers.trees_on_cpu(n, delegates, vertex),
+        *buffers.unions_on_cpu(messages * (p if together else 1), vertex),
     )
 
 
