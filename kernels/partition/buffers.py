@@ -188,11 +188,26 @@ def search_on_cpu(own: int, delegates: int) -> Table:
         distance=("i4", own),
         predecessor=("i8", own),
         nn_predecessor=("i8", own),
-        newly=("i8", own),
+        newly=("u4", own),
         delegate_distance=("i4", delegates),
         delegate_predecessor=("i8", delegates),
         seen=("u8", -(-delegates // 64)),
     )
+
+
+VISITED = 1 << 22
+"""Arcs between normal vertices that a rank on the CPU visits before it sends what they reach."""
+
+KEPT = 1 << 22
+"""Arcs that were sent, or came, whose tails a rank may still be asked for, beside those of a visit."""
+
+
+def search_messages_on_cpu(arcs: int, ranks: int) -> Table:
+    """What all ranks on the CPU send and keep of so many arcs that a level may have."""
+    visited = min(arcs, ranks * VISITED)
+    kept = min(arcs, ranks * (KEPT + VISITED))
+    sending = table("host", posted=("u4", visited), came=("u4", visited), bits=("u1", (3, visited)))
+    return *bins(visited), *sending, *table("host", tails=("u4", kept), ids=("u4", kept))
 
 
 def bins(arcs: int, *, tree: bool = True) -> Table:

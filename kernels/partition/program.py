@@ -16,6 +16,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Endpoint, Groups, Program, Stopwatch, gather, swap
+from gravel.kernels.partition.buffers import KEPT
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.partition.rank_search import RankSearch
 from gravel.kernels.partition.routes import Direct, LocalAllToAll
@@ -76,6 +77,7 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
     state.start(source)
     records = []
     normal, delegates = state.frontier_sizes
+    visits = max((yield from gather(end, state.visits)))
     frontier, level = 1, 0
     while frontier and level < state.asked.depth:
         backward = tuple(name for name, turned in state.backward.items() if turned)
@@ -91,13 +93,27 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
         visit += clock.lap()
         yield from route.deliver(bins)
         exchange = clock.lap()
+        for further in range(1, visits):
+            # Neither what the last visit found nor what was sent stays: a level may have most arcs.
+            del bins
+            bins = state.visit_nn(further)
+            visit += clock.lap()
+            yield from route.deliver(bins)
+            if tree:
+                yield from route.answer()
+            exchange += clock.lap()
+        del bins
         if options.reduction == "overlapped":
             found = yield from reduction.end(found, begun)
             reduce += clock.lap()
         was = normal, delegates
         normal, delegates = state.commit(found)
         visit += clock.lap()
-        frontier = delegates + sum((yield from gather(end, normal)))
+        gathered = yield from gather(end, (normal, state.visits, route.kept))
+        frontier = delegates + sum(found for found, _, _ in gathered)
+        visits = max(each for _, each, _ in gathered)
+        if tree and max(kept for _, _, kept in gathered) > KEPT:
+            yield from route.answer()
         exchange += clock.lap()
         level += 1
         records.append(
@@ -113,7 +129,6 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
                 route.local_bytes - sent[2],
             )
         )
-    sent_before = route.sent_bytes
     own = None
     if tree:
         yield from route.answer()
@@ -126,6 +141,6 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
         distance,
         predecessor,
         (time.perf_counter() - started) * 1e3,
-        route.sent_bytes - sent_before,
+        route.answer_bytes,
         tuple(records),
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.buffers import make
-from gravel.kernels.partition.buffers import bins, search_on_cpu
+from gravel.kernels.partition.buffers import VISITED, bins, search_on_cpu
 from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.layout import RankPart, find_delegate
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
@@ -25,7 +25,9 @@ from gravel.kernels.partition.visits import (
     NOBODY,
     arrive,
     bin_nn,
+    chosen_predecessors,
     count_nn,
+    cuts,
     delegates_backward,
     delegates_forward,
     keep_smallest,
@@ -83,7 +85,9 @@ class RankSearch:
         }
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends: dict[str, Ends] = {}
-        self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
+        self._frontier = self._delegate_frontier = _NO_NAMES
+        self._cuts = [0]
+        self._narrow = whole.vertex_count <= numpy.iinfo(numpy.int32).max
 
     def start(self, source: int) -> None:
         """Forget the last search and place the source, a vertex, wherever it lives."""
@@ -96,20 +100,21 @@ class RankSearch:
         self.level = 0
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends = {name: Ends(filled) for name, filled in self._filled.items()}
-        self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
+        self._frontier = self._delegate_frontier = _NO_NAMES
         place = find_delegate(self.delegates, source)
         if place is not None:
-            self._delegate_frontier = numpy.array([place])
+            self._delegate_frontier = numpy.array([place], numpy.uint32)
             self.delegate_distance[place] = 0
             self._seen[place >> 6] = numpy.uint64(1) << numpy.uint64(place & 63)
         elif source % self.ranks == self.rank:
-            self._frontier = numpy.array([source // self.ranks])
+            self._frontier = numpy.array([source // self.ranks], numpy.uint32)
             self.distance[source // self.ranks] = 0
         self._count_work()
 
     def _count_work(self) -> None:
         """Count the work ahead and choose each visit's direction (section IV-B)."""
         part, ends = self.part, self._ends
+        self._cuts = cuts(self._frontier, part.nn.row_offsets, VISITED)
         ends["nd"].advance(*row_work(self._frontier, part.nd.row_offsets))
         for name in ("dn", "dd"):
             ends[name].advance(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
@@ -148,7 +153,7 @@ class RankSearch:
         return found
 
     def visit_normals(self) -> Bins:
-        """Find local vertices along dn, and sort what nn arcs reach by rank."""
+        """Find local vertices along dn, and sort by rank what nn arcs reach in the first visit."""
         part = self.part
         if self._ends["dn"].new:
             labels = (self.distance, self.predecessor, self._newly, self._marked)
@@ -158,12 +163,23 @@ class RankSearch:
             else:
                 expand = (self._delegate_frontier, self.delegates, *part.dn, self.level)
                 self._marked = normals_forward(*expand, *labels)
+        return self.visit_nn(0)
+
+    @property
+    def visits(self) -> int:
+        """Count the visits of nn that the frontier takes, each of about `VISITED` arcs at most."""
+        return len(self._cuts) - 1
+
+    def visit_nn(self, visit: int) -> Bins:
+        """Sort what nn arcs reach by rank; in a visit beyond the last there is nothing."""
+        part, cut = self.part, self._cuts[visit : visit + 2]
+        frontier = self._frontier[cut[0] : cut[1]] if len(cut) == 2 else self._frontier[:0]
         counts = numpy.zeros(self.ranks, numpy.int64)
-        count_nn(self._frontier, self.ranks, *part.nn, counts)
+        count_nn(frontier, self.ranks, *part.nn, counts)
         starts = numpy.zeros(self.ranks + 1, numpy.int64)
         numpy.cumsum(counts, out=starts[1:])
         ids, tails = make(bins(int(starts[-1])), numpy).values()
-        bin_nn(self._frontier, self.ranks, *part.nn, starts[:-1].copy(), ids, tails)
+        bin_nn(frontier, self.ranks, *part.nn, starts[:-1].copy(), ids, tails)
         return Bins(starts, ids, tails)
 
     def receive(self, ids: NDArray[Any]) -> None:
@@ -187,7 +203,7 @@ class RankSearch:
         self.level += 1
         self._frontier = self._newly[: self._marked].copy()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
-        self._delegate_frontier = numpy.flatnonzero(bits)
+        self._delegate_frontier = numpy.flatnonzero(bits).astype(numpy.uint32)
         self.delegate_distance[self._delegate_frontier] = self.level
         self._seen |= delegates
         self._count_work()
@@ -206,10 +222,10 @@ class RankSearch:
     def own_labels(
         self, delegate_predecessor: NDArray[Any] | None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Give distance (int32) and predecessor (int64, -1 for none) of the own vertices, delegates included.
+        """Give distance (int32) and predecessor (-1 for none) of the own vertices, delegates included.
 
         `delegate_predecessor` has those of the delegates that this rank owns, `NOBODY` for none; without it
-        there are no predecessors.
+        there are no predecessors. They are int32 where vertices fit, else int64.
         """
         own = self.delegates % self.ranks == self.rank
         places = self.delegates[own].astype(numpy.int64) // self.ranks
@@ -217,7 +233,8 @@ class RankSearch:
         distance[places] = self.delegate_distance[own]
         if delegate_predecessor is None:
             return distance, None
-        predecessor = numpy.where(self.predecessor == NOBODY, self.nn_predecessor, self.predecessor)
+        predecessor = numpy.empty(len(distance), numpy.int32 if self._narrow else numpy.int64)
+        chosen_predecessors(self.predecessor, self.nn_predecessor, predecessor)
+        delegate_predecessor[delegate_predecessor == NOBODY] = -1
         predecessor[places] = delegate_predecessor
-        predecessor[predecessor == NOBODY] = -1
         return distance, predecessor

@@ -79,7 +79,8 @@ def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Tab
 def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
     """Return the table of all ranks on the CPU beside subgraphs, for a `search` or else for components.
 
-    A level may have all arcs between normal vertices. Ranks take turns, or prepare themselves `together`.
+    A search may send all arcs between normal vertices in a level. Ranks of components take turns, or find
+    them `together`.
     """
     n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
     arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
@@ -92,8 +93,7 @@ def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
         )
     delegates = p * int(DELEGATE_SHARE * n)
     if search:
-        # Ends of arcs, and those that are left when each counts once.
-        return *buffers.search_on_cpu(n, delegates), *buffers.bins(arcs), *buffers.bins(arcs)
+        return *buffers.search_on_cpu(n, delegates), *buffers.search_messages_on_cpu(arcs, p)
     # All unions that are under way may come to one rank.
     messages = min(p * buffers.messages_of(p), n + delegates)
     return (

@@ -24,6 +24,7 @@ from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.masks import add, message_bytes, pack
 from gravel.kernels.partition.program import search_program
 from gravel.kernels.partition.rank_search import RankSearch
+from gravel.kernels.partition.routes import Direct
 from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
@@ -173,6 +174,43 @@ def test_a_mask_survives_its_message(changed_only: bool) -> None:
         assert message_bytes(message) <= mask.nbytes
         if changed_only and share < 0.1:
             assert message_bytes(message) == 12 * numpy.count_nonzero(mask)
+
+
+@pytest.mark.parametrize("name", ["forward", "uniquify", "local all-to-all, uniquify", "all in one"])
+def test_a_level_in_several_visits_finds_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few arcs are visited at once, and tails are asked for as soon as few are kept."""
+    options = SearchOptions(**{**OPTIONS, **GROUPED}[name])
+    for graph in [BY_NAME["skewed_random"], BY_NAME["tail_on_clique"], BY_NAME["grid_13x17"]]:
+        whole = cut(graph, 4, 12)
+        expected = PartitionSearch(whole, Asked(symmetric=True), options).run(1)
+        for visited, kept in ((5, 1 << 20), (1 << 20, 0), (1, 3)):
+            monkeypatch.setattr("gravel.kernels.partition.rank_search.VISITED", visited)
+            monkeypatch.setattr("gravel.kernels.partition.program.KEPT", kept)
+            states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True), options) for rank in range(4)]
+            network = DisorderedNetwork(4, visited, hold=0.3)
+            answers = network.run(lambda end, ready=states: search_program(end, ready[end.rank], 1))
+            assert_shares(answers, expected)
+            assert {len(labels.levels) for labels in answers} == {len(expected.directions)}
+        monkeypatch.undo()
+
+
+def test_no_rank_keeps_the_arcs_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a rank has at once are so many arcs, whatever a level has."""
+    monkeypatch.setattr("gravel.kernels.partition.rank_search.VISITED", 1 << 10)
+    monkeypatch.setattr("gravel.kernels.partition.program.KEPT", 1 << 10)
+    offsets, columns = fast_csr(rmat(12), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=1 << 10)
+    kept = []
+    deliver = Direct.deliver
+
+    def watched(self: Direct, bins: Any) -> Any:
+        yield from deliver(self, bins)
+        kept.append(self.kept)
+
+    monkeypatch.setattr(Direct, "deliver", watched)
+    PartitionSearch(whole, Asked(symmetric=True)).run(int(numpy.argmax(numpy.diff(offsets))))
+    assert len(columns) > 50 << 10
+    assert (1 << 10) < max(kept) < 8 << 10
 
 
 def test_options_send_less() -> None:
