@@ -8,6 +8,8 @@ root gets the smaller vertex as its label.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
 from gravel.kernels.components.cpu.forest import link
@@ -154,7 +156,7 @@ def arcs_to_others(  # type: ignore[no-untyped-def]
     while row < len(offsets) - 1:
         own = row * ranks + rank
         end = numpy.int64(offsets[row + 1])
-        left = numpy.int64(end)
+        left: Any = end
         if which == SAMPLED:
             left = SAMPLED_ARCS if row % SAMPLED_ROWS == 0 or labels[row] == own else 0
         elif skipped[row]:
@@ -191,7 +193,7 @@ def ask(place, labels, rank, ranks, asked, askers, wanted, answers):  # type: ig
         label = numpy.int64(labels[place])
         if label % ranks != rank:
             slot = (label // ranks) % len(asked)
-            known = numpy.int64(asked[slot])
+            known: Any = numpy.int64(asked[slot])
             if known >= distinct or numpy.int64(wanted[known]) != label:
                 known = distinct
                 asked[slot] = known

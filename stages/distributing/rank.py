@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.stages.distributing.buffers import LEAST_ARCS, SORTED, edges_at_once, room_for_arcs
+from gravel.stages.distributing.buffers import SORTED, edges_at_once, room_for_arcs
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
@@ -129,12 +129,7 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
 
 def _room(memory: int, vertices: int, ranks: int) -> int:
     """Return the bytes for arcs; raises StageError where vertices leave too little of the memory."""
-    own = -(-vertices // ranks)
-    room = room_for_arcs(memory, own, vertices)
-    if room < memory // LEAST_ARCS:
-        raise StageError(
-            f"{vertices:,} vertices over {ranks:,} ranks leave {max(0, room):,} of {memory:,} bytes for the "
-            "arcs of each rank",
-            hint="give `memory` more, or run as many workers as there are ranks",
-        )
+    room, problem = room_for_arcs(memory, vertices, ranks)
+    if problem:
+        raise StageError(problem, hint="give `memory` more, or run as many workers as there are ranks")
     return room

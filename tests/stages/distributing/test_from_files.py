@@ -13,8 +13,11 @@ import pytest
 from pydantic import ValidationError
 
 from gravel.stages.context import PlainContext
+from gravel.stages.distribute import STAGE
+from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
@@ -82,6 +85,18 @@ def test_vertices_that_do_not_fit_the_memory_are_refused(tmp_path: Path) -> None
     ) as refused:
         over_ranks(4, 8, file=str(path), memory=16 << 20)
     assert "as many workers as there are ranks" in str(refused.value.hint)
+
+
+def test_plans_refuse_too_little_memory_where_vertices_are_known(tmp_path: Path) -> None:
+    machine = Machine(backend="cpu", threads=2, host_memory=1 << 33)
+    path = tmp_path / "a.csv"
+    path.write_text("source,target\n" + "".join(f"{each},{each + 1}\n" for each in range(3000)))
+    given: dict[str, Any] = {"file": str(path), "ranks": 4, "memory": 16 << 20}
+    asked = DistributeParameters(**given, expect={"vertices": 1_000_000})
+    refusal = STAGE.estimate(asked, {}, machine).refusal
+    assert "1,000,000 vertices over 4 ranks leave 0 of 16,777,216 bytes" in refusal
+    guessed = STAGE.estimate(DistributeParameters(**given), {}, machine)
+    assert (guessed.refusal, guessed.outputs_guessed) == ("", True)
 
 
 def test_a_row_that_does_not_fit_the_memory_is_refused(tmp_path: Path) -> None:
