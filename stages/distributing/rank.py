@@ -83,7 +83,13 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     part = edges_at_once(task.memory, ranks)
     numbers = numpy.asarray(task.numbers.map("r+"))
     program = number_program(
-        Endpoint(rank_group), pieces, folder, numbers, block=part, memory=task.memory // SORTED
+        Endpoint(rank_group),
+        pieces,
+        folder,
+        numbers,
+        block=part,
+        memory=task.memory // SORTED,
+        report=rank_group.progress,
     )
     numbered = drive(program, rank_group)
     # What one program posts must not be taken for what the next does, and all numbers have to be there.
@@ -97,9 +103,10 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     threshold: Any = task.threshold
     if threshold == "auto":
         threshold = lambda census: choose_threshold(census, ranks, hosts=task.hosts)  # noqa: E731
-    share = drive(
-        distribute_program(Endpoint(rank_group), builder, threshold=threshold, part_edges=part), rank_group
+    program = distribute_program(
+        Endpoint(rank_group), builder, threshold=threshold, part_edges=part, report=rank_group.progress
     )
+    share = drive(program, rank_group)
     laps["dividing"] = time.perf_counter()
     named = to_arrays(share.part)
     if rank == 0:

@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from gravel.stages.context import PlainContext
-from gravel.stages.distribute import STAGE
+from gravel.stages.distribute import STAGE, distribute
 from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partition import PartitionParameters, partition
@@ -105,6 +105,26 @@ def test_a_row_that_does_not_fit_the_memory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StageError, match=r"one vertex has 800,000 arcs") as refused:
         over_ranks(4, 8, file=str(path), memory=16 << 20)
     assert "give `memory` more" in str(refused.value.hint)
+
+
+def test_it_says_how_far_ranks_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.stages.distributing.rank.edges_at_once", lambda memory, ranks: 40)
+    names = write_files(tmp_path, "sparse", "parquet", 3)
+    heard: list[tuple[int, int, str]] = []
+
+    class Told(PlainContext):
+        def progress(self, done: int, total: int | None, unit: str) -> None:
+            if unit != "files" and total is not None:
+                heard.append((done, total, unit))
+
+    distribute(Told(), DistributeParameters(files=names, ranks=3, threshold=8))
+    for unit in ("ids sorted", "ids numbered", "edges counted", "edges divided"):
+        done = [each for each, _, of in heard if of == unit]
+        (total,) = {total for _, total, of in heard if of == unit}
+        assert len(done) > 3, unit
+        assert done == sorted(done)
+        assert done[-1] == total
+        assert total == (600 if "edges" in unit else total)
 
 
 @pytest.mark.parametrize(
