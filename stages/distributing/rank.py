@@ -103,10 +103,10 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     threshold: Any = task.threshold
     if threshold == "auto":
         threshold = lambda census: choose_threshold(census, ranks, hosts=task.hosts)  # noqa: E731
-    program = distribute_program(
+    dividing = distribute_program(
         Endpoint(rank_group), builder, threshold=threshold, part_edges=part, report=rank_group.progress
     )
-    share = drive(program, rank_group)
+    share = drive(dividing, rank_group)
     laps["dividing"] = time.perf_counter()
     named = to_arrays(share.part)
     if rank == 0:
