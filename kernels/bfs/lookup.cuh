@@ -8,9 +8,9 @@
 // of its label and a plain write, so that arcs looked up at the same time may all be new (the paper's way); with
 // LOOK_ATOMIC by an atomic, so that exactly one arc is new (no false negatives).
 //
-// The last two ways leave the right labels (see labels.cuh), since those of one level are equal and keys are
-// always written by atomicMin. Bits may be read late, and without LOOK_ATOMIC be lost to races between bytes, which
-// costs work only.
+// The last two ways leave the right labels (see labels.cuh): those of one level are equal. Without LOOK_ATOMIC distances
+// take no atomic, as in the paper; keys are written by atomicMin, since gravel's predecessors are the smallest. Bits may
+// be read late, and without LOOK_ATOMIC be lost to races between bytes, which costs work only.
 //
 // With TREE a bit may stand only for vertices of earlier levels, since a later arc of the same level may bring
 // a smaller predecessor. So it is set when a vertex is found again, and by whoever expands vertices in a step
@@ -80,16 +80,13 @@ __device__ __forceinline__ bool culled_by_warp(const Culling& c, bool live, VERT
 }
 
 // Whether an arc that this block looked up before stands for this one; if not, it is remembered. `last` is that of the
-// entries in use, a power of two. With `at_once` a warp also sees what other warps look up at the same moment: it reads
-// and writes the cell by one instruction, without which two warps both find it empty.
-__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent,
-                                                  u32 last = HISTORY - 1, bool at_once = false) {
+// entries in use, a power of two less one. What another warp looks up at the same moment is not seen.
+__device__ __forceinline__ bool culled_by_history(const Culling& c, VERTEX vertex, VERTEX parent, u32 last = HISTORY - 1) {
     if (!REMEMBERS) return false;
-    u64* cell = &c.history[hashed(vertex) & last];
-    u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(vertex);
-    u64 known = at_once ? atomicExch(cell, mine) : *(volatile u64*)cell;
+    volatile u64* cell = &c.history[hashed(vertex) & last];
+    u64 mine = TREE ? u64(vertex) << 32 | u64(parent) : u64(vertex), known = *cell;
     if (TREE ? known >> 32 == vertex && known <= mine : known == mine) return true;
-    if (!at_once) *(volatile u64*)cell = mine;
+    *cell = mine;
     return false;
 }
 
@@ -133,10 +130,7 @@ __device__ __forceinline__ void cull(u32 parts, const Status& s, const Culling& 
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         if (parts & LOOK_WARP && culled_by_warp(c, live[k], vertex[k], parent[k])) live[k] = false;
-        if (parts & LOOK_HISTORY && live[k] &&
-            culled_by_history(c, vertex[k], parent[k], HISTORY - 1, !(parts & LOOK_ATOMIC))) {
-            live[k] = false;
-        }
+        if (parts & LOOK_HISTORY && live[k] && culled_by_history(c, vertex[k], parent[k])) live[k] = false;
     }
 }
 

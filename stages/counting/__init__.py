@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import on_host
 from gravel.stages.counting import ncu
-from gravel.stages.counting.ncu import NoCounters, ToolOutput
+from gravel.stages.counting.ncu import NoCounters
+from gravel.stages.counting.profile import profile
 from gravel.stages.counting.under_tool import ASKED, FOUND, GRAPH, write_stored
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.records import add_statistics
@@ -69,15 +67,7 @@ def add_gathered(
 ON_CPU = "the searches ran on the CPU, whose counters are not read"
 NOT_ASKED = "no tool was asked for (`tool: none`)"
 
-ROOT = Path(__file__).parents[2].resolve().parent
-"""The folder that holds `gravel`, of which `stages` is a link in a checkout."""
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from gravel.stages.counting.under_tool import main
-main(Path(sys.argv[1]))
-"""
+MAIN = "gravel.stages.counting.under_tool"
 
 
 def count_searches(
@@ -154,8 +144,7 @@ def read_counters(
     device: int,
 ) -> dict[str, Any]:
     """Search under the tool; returns fields of the artifact. Raises `NoCounters` where it has none."""
-    tool = ncu.find_tool()
-    version = ncu.version_of(tool)
+    ncu.find_tool()  # before the graph is written
     folder = context.scratch / "counting"
     folder.mkdir()
     write_stored(folder / GRAPH, stored)
@@ -170,32 +159,14 @@ def read_counters(
             }
         )
     )
-    began = time.monotonic()
-    output, asked = _called(tool, folder, parameters.seconds)
-    took = time.monotonic() - began
+    found = profile(MAIN, folder, parameters.seconds)
     context.progress(2, 2, "searches")
-    if fault := ncu.fault_of(output):
-        raise NoCounters(fault)
-    try:
-        table = ncu.read_table(output.table, ncu.METRICS)
-    except ncu.UnreadableTable as error:
-        raise NoCounters(f"what ncu {version} wrote could not be read: {error}") from None
-    if not table.launches:
-        raise NoCounters("ncu saw no kernels of the searches")
     if not json.loads((folder / FOUND).read_text())["same"]:
         raise NoCounters("the searches under ncu did not find what they found before")
     return {
-        "tool": {
-            "name": ncu.NAME,
-            "version": version,
-            "options": list(ncu.OPTIONS),
-            "metrics": asked,
-            "unknown": [name for name in ncu.METRICS if name not in asked],
-            "passes": table.passes,
-            "seconds": took,
-        },
-        "totals": ncu.added([values for _, values in table.launches]),
-        "kernels": ncu.by_kernel(table.launches),
+        "tool": found.tool,
+        "totals": ncu.added([values for _, values in found.launches]),
+        "kernels": ncu.by_kernel(found.launches),
     }
 
 
@@ -203,16 +174,3 @@ def _device() -> int:
     import cupy
 
     return int(cupy.cuda.Device().id)
-
-
-def _called(tool: Path, folder: Path, seconds: float) -> tuple[ToolOutput, list[str]]:
-    """Call the tool until it knows every metric that it is asked for; `seconds` are for all calls."""
-    program = [sys.executable, "-c", PROGRAM, str(folder)]
-    until = time.monotonic() + seconds
-    asked = list(ncu.METRICS)
-    while True:
-        output = ncu.call(tool, asked, program, folder, max(0.0, until - time.monotonic()), str(ROOT))
-        unknown = ncu.unknown_metrics(output, asked) if ncu.fault_of(output) else []
-        if not unknown or len(unknown) == len(asked):
-            return output, asked
-        asked = [name for name in asked if name not in unknown]

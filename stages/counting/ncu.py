@@ -48,6 +48,7 @@ _ERROR = re.compile(r"^==ERROR==\s*(.*\S)", re.MULTILINE)
 DRAM_READ = "dram__bytes_read.sum"
 DRAM_WRITTEN = "dram__bytes_write.sum"
 INSTRUCTIONS = "smsp__inst_executed.sum"
+THREAD_INSTRUCTIONS = "smsp__thread_inst_executed.sum"
 L2_SECTORS = "lts__t_sectors.sum"
 L2_HITS = "lts__t_sectors_lookup_hit.sum"
 L2_HIT_RATE = "lts__t_sector_hit_rate.pct"
@@ -63,6 +64,7 @@ SUMS = (
     DRAM_READ,
     DRAM_WRITTEN,
     INSTRUCTIONS,
+    THREAD_INSTRUCTIONS,
     L2_SECTORS,
     L2_HITS,
     HOST_SECTORS,

@@ -19,6 +19,7 @@ from gravel.stages.counting.ncu import (
     PCIE_READ,
     PCIE_WRITTEN,
     SECTOR_BYTES,
+    THREAD_INSTRUCTIONS,
 )
 from gravel.stages.sections.rates import count, span
 from gravel.stages.sections.repetitions import first_label
@@ -101,8 +102,9 @@ UNKNOWN = "not known"
 
 HEADINGS = (
     "run | strategy | placement | bytes are | counted, B/arc | DRAM read, B/arc | DRAM written, B/arc | "
-    "DRAM over counted | warp instructions/arc | L2 hits, % | counted over the link, B/arc | "
-    "host memory read by L2, B/arc | PCIe, B/arc | NVLink, B/arc | ms without the tool | passes"
+    "DRAM over counted | warp instructions/arc | thread instructions/arc | L2 hits, % | "
+    "counted over the link, B/arc | host memory read by L2, B/arc | PCIe, B/arc | NVLink, B/arc | "
+    "ms without the tool | passes"
 )
 COLUMNS = tuple(HEADINGS.split(" | "))
 
@@ -155,6 +157,7 @@ def _row(label: str, one: Counters) -> list[Any]:
         _by(written, arcs),
         (read + written) / counted if counted and None not in (read, written) else None,
         _by(one.totals.get(INSTRUCTIONS), arcs),
+        _by(one.totals.get(THREAD_INSTRUCTIONS), arcs),
         one.totals.get(L2_HIT_RATE),
         _by(sum(link), arcs) if link else None,
         *_links(one, arcs),
@@ -274,4 +277,4 @@ def _says(several: Sequence[Counters]) -> str:
     return f"Hardware counters of {count(len(read), 'measurement')}, read by {tools}{figures}{rest}"
 
 
-SECTIONS = (Section(rank=140, make=counter_sections, kinds=("Counters",), says=_says),)
+SECTIONS = (Section(rank=125, make=counter_sections, kinds=("Counters",), says=_says),)

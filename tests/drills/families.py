@@ -18,12 +18,14 @@ from gravel.kernels.csr.reversed import reversed_rows
 from gravel.kernels.distances.bounds import GOALS, NEAR
 from gravel.kernels.distances.eccentricity import eccentricities
 from gravel.kernels.distances.many import aggregate
-from gravel.kernels.layouts import LAYOUTS, encode
+from gravel.kernels.layouts import LAYOUTS, columns_as_rows, encode
 from gravel.kernels.order import permutation
+from gravel.kernels.pagerank import pagerank
 from gravel.kernels.point_to_point import prepare as prepare_pairs
 from gravel.kernels.sssp import prepare as prepare_sssp
 from gravel.kernels.strategy import strategies_in
 from gravel.kernels.strong_components import strong_components
+from gravel.kernels.subgraph import induced
 from gravel.kernels.verify import check_bfs
 from tests.kernels.conformance import check, csr_of, fetch, place
 from tests.kernels.point_to_point.point_to_point_case import pairs_of
@@ -137,6 +139,24 @@ def _order() -> None:
             numpy.testing.assert_array_equal(fetch(found), permutation(method, *csr))
 
 
+def _pagerank() -> None:
+    for csr in _rows():
+        outgoing = numpy.diff(csr[0]).astype(numpy.float64)
+        expected, there = pagerank(columns_as_rows(*csr), outgoing).rank, place("cuda", *csr)
+        for layout in LAYOUTS:
+            found = pagerank(encode(layout, *there), *place("cuda", outgoing)).rank
+            numpy.testing.assert_allclose(fetch(found), expected, rtol=0, atol=1e-9)
+
+
+def _subgraph() -> None:
+    for csr in _rows():
+        chosen = numpy.arange(0, len(csr[0]) - 1, 2)
+        expected = induced(columns_as_rows(*csr), chosen)
+        for layout in LAYOUTS:
+            found = induced(encode(layout, *place("cuda", *csr)), chosen)
+            numpy.testing.assert_array_equal(fetch(found.column_indices), expected.column_indices)
+
+
 FAMILIES: dict[str, Callable[[], None]] = {
     "components": _components,
     "sssp": _sssp,
@@ -146,6 +166,8 @@ FAMILIES: dict[str, Callable[[], None]] = {
     "strong_components": _strong_components,
     "verify": _verify,
     "order": _order,
+    "pagerank": _pagerank,
+    "subgraph": _subgraph,
     **{
         f"{layout}-{name}": partial(_encoded, layout, name)
         for layout in LAYOUTS

@@ -49,8 +49,8 @@ BENIGN: dict[tuple[str, str], str] = {
         "winners[cell] =",
     ): "lanes overwrite one another's cell by intent, and whichever stays culls the"
     " others' duplicates (Merrill et al., PPoPP 2012, section 4.2)",
-    ("racecheck", "u64 known = at_once"): _HISTORY,
-    ("racecheck", "if (!at_once) *(volatile u64*)cell = mine;"): _HISTORY,
+    ("racecheck", "known = *cell;"): _HISTORY,
+    ("racecheck", "*cell = mine;"): _HISTORY,
 }
 """Reports that are meant to be: the tool and a piece of the reported line, and the reason. All lines of a
 report, both sides of a race, must be here."""

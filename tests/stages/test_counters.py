@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import stat
-import sys
-import textwrap
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,10 +33,9 @@ from gravel.stages.counting.under_tool import read_stored, write_stored
 from gravel.stages.errors import StageError
 from gravel.stages.report import ReportParameters, report
 from gravel.stages.stage import Extent, Machine
+from tests.stages.counting.ncu_case import SAMPLE
 from tests.stages.traverse_case import GRAPHS, plain
 from tests.zoo import scipy_distances
-
-SAMPLE = (Path(__file__).parent / "counting" / "ncu" / "plain.csv").read_text()
 
 REFUSED = (
     "==PROF== Connected to process 77 (/usr/bin/python3.12)\n"
@@ -94,57 +89,6 @@ def test_metrics_that_the_tool_does_not_know_are_found_in_its_message() -> None:
 
 
 # The tool itself, played by a program that writes what it would
-
-FAKE = """
-    import os, subprocess, sys, time
-    arguments = sys.argv[1:]
-    if arguments == ["--version"]:
-        print("NVIDIA (R) Nsight Compute Command Line Profiler\\nVersion 2025.3.1.0 (build 1)")
-        sys.exit(0)
-    log = arguments[arguments.index("--log-file") + 1]
-    metrics = arguments[arguments.index("--metrics") + 1].split(",")
-    program = arguments[arguments.index("--metrics") + 2 :]
-    def write(text):
-        with open(log, "w") as file:
-            file.write(text)
-    def sample():
-        return open({sample!r}).read()
-    def search():
-        subprocess.run(program, check=True)
-    def searched(same):
-        with open(os.path.join(program[-1], "found.json"), "w") as file:
-            file.write('{"same": %s}' % same)
-"""
-
-FAKE_CUPY = """
-    from types import SimpleNamespace
-    class Device:
-        def __init__(self, number=0): assert number == 0
-        def use(self): pass
-        def synchronize(self): pass
-    class ndarray: pass
-    runtime = SimpleNamespace(profilerStart=lambda: print("start"), profilerStop=lambda: print("stop"))
-    cuda = SimpleNamespace(Device=Device, runtime=runtime)
-"""
-
-
-@pytest.fixture
-def ncu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Put a program called ncu on the PATH that does `body`, and a stand-in for CuPy before it."""
-    programs, packages = tmp_path / "bin", tmp_path / "packages"
-    programs.mkdir()
-    packages.mkdir()
-    (packages / "cupy.py").write_text(textwrap.dedent(FAKE_CUPY))
-    monkeypatch.setenv("PYTHONPATH", str(packages))
-    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
-
-    def make(body: str) -> None:
-        path = programs / "ncu"
-        head = FAKE.replace("{sample!r}", repr(str(Path(__file__).parent / "counting" / "ncu" / "plain.csv")))
-        path.write_text(f"#!{sys.executable}\n{textwrap.dedent(head)}\n{textwrap.dedent(body)}")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-    return make
 
 
 def read(graph: Graph, starts: tuple[int, ...] = (0,), **parameters: Any) -> dict[str, Any]:

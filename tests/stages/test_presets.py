@@ -132,7 +132,7 @@ def test_a_page_says_whose_each_setting_is() -> None:
     (table,) = preset_sections([("bfs", one), ("other", searched("serial", 1.0))])
     rows = {row[1]: row[2:] for row in table["rows"]}
     assert rows["tuning.claim"] == [
-        "racing (section 4.2: labels and bits without atomics; gravel's history and predecessors have them)",
+        "racing (section 4.2: no atomics; with predecessors an atomicMin, since gravel's are the smallest)",
         "racing",
         "the paper's",
         "bfs",

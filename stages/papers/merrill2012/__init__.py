@@ -12,7 +12,7 @@ PRESETS = (
             Setting(
                 "tuning.claim",
                 ("racing",),
-                "section 4.2: labels and bits without atomics; gravel's history and predecessors have them",
+                "section 4.2: no atomics; with predecessors an atomicMin, since gravel's are the smallest",
             ),
             Setting("tuning.warp_culling", (True,), "section 4.2"),
             Setting("tuning.history_culling", (True,), "section 4.2"),

@@ -12,7 +12,7 @@ search: `bytes` in whole sectors of 32, row ranges included, and `slots`, lanes 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -21,6 +21,7 @@ from gravel.kernels.bfs import buffers
 from gravel.kernels.buffers import total
 from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
 from gravel.stages.artifacts import Graph
+from gravel.stages.counters import CHILD_DEVICE, CHILD_HOST
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import CannotRun, Extent, Machine, Need, Parameters, Slot, Stage
 from gravel.stages.traversal.buffers import COMPILED
@@ -65,6 +66,11 @@ class ProbeParameters(Parameters):
     """Sweeps over all levels of a search; the median of each level is reported."""
     block: int = Field(default=256, ge=32, le=1024, multiple_of=32)
     """Threads of a block."""
+    tool: Literal["auto", "ncu", "none"] = "none"
+    """`ncu` (Nsight Compute) reads hardware counters of gathers over the first search's levels, and fails if
+    it cannot. `auto` then shows counted bytes."""
+    seconds: float = Field(default=120.0, gt=0, le=86400)
+    """The most time for the tool."""
 
     @field_validator("strategy")
     @classmethod
@@ -78,6 +84,8 @@ class ProbeParameters(Parameters):
             if name not in known:
                 choices = f"it can be {', '.join(known)}" if known else "it runs nothing that has a name"
                 raise ValueError(f"{self.measure} has no method {name!r}; {choices}")
+        if self.tool != "none" and self.measure != "gather":
+            raise ValueError(f"tool {self.tool} counts gathers, and {self.measure} is measured; leave it out")
         for names in (self.methods, self.schedules):
             if len(set(names)) < len(names):
                 raise ValueError(f"{', '.join(names)} lists a value twice")
@@ -108,7 +116,13 @@ def probe(context: Context, parameters: ProbeParameters, *, input: Graph) -> Pro
     graph = read_graph(input, context.machine)
     asked = parameters.sources
     sources = draw_sources(graph.first_offsets, asked.random, asked.seed)
-    return probe_all(context, parameters, graph, sources)
+    found = probe_all(context, parameters, graph, sources)
+    if parameters.tool == "none":
+        return found
+    from gravel.stages.papers.merrill2012.gather_counters import with_counters
+
+    del graph
+    return with_counters(context, parameters, input, found)
 
 
 def _estimate(
@@ -125,7 +139,10 @@ def _estimate(
         # Ranges and places of the rows, labels and bits with their starts, stamps; the edge frontiers.
         device = csr + (16 + 8 + 4 + 4 + 4 + 1) * n + width * m
         device += total(buffers.on_device(parameters.strategy, buffers.Size(n, m)))
-        return Need(COMPILED_SEARCH + COMPILED_PROBES + levels, device, outputs)
+        host = COMPILED_SEARCH + COMPILED_PROBES + levels
+        if parameters.tool != "none":
+            return Need(host + CHILD_HOST + 2 * csr + levels, device + CHILD_DEVICE, outputs)
+        return Need(host, device, outputs)
     # The levels of a search go when those of the next one are there. Coupled parts gather neighbours anew.
     frontiers = (2 if parameters.measure == "gather_and_lookup" else 1) * width * m
     search = (2 * width + 4 + 4 + 1) * n
@@ -166,10 +183,7 @@ def probe_all(
     context: Context, parameters: ProbeParameters, graph: SearchedGraph, sources: NDArray[Any]
 ) -> Probe:
     """Make the artifact from all sources, the first of them level by level as well."""
-    import numpy
-
     from gravel.kernels.probes import prepare
-    from gravel.kernels.probes.levels import levels_of
     from gravel.stages.artifacts import Probe
     from gravel.stages.traversal.records import machine_name
 
@@ -177,13 +191,10 @@ def probe_all(
     notes = [*graph.notes, *([ON_CPU] if graph.backend == "cpu" and parts else [])]
     searches: list[dict[str, Any]] = []
     first, counted, floor = None, {}, 0.0
-    numbered = sources if graph.permutation is None else graph.permutation[sources].astype(numpy.int64)
-    offsets = _on_host(graph.row_offsets)
-    search = _search(graph, parameters.strategy) if len(sources) else None
-    for done, (source, start) in enumerate(zip(sources.tolist(), numbered.tolist(), strict=True)):
+    search = prepare_levels(graph, parameters.strategy) if len(sources) else None
+    for done, (source, start) in enumerate(zip(sources.tolist(), graph.starts(sources), strict=True)):
         assert search is not None
-        distance = _on_host(search.run(start).distance)
-        levels = levels_of(distance, offsets)
+        levels, distance = search(start)
         probes = prepare(graph.columns, levels, graph.vertex_count, block=parameters.block)
         record = _record(probes, levels, distance, parts, parameters.repeats)
         searches.append({"source": source, "depth": levels.count - 1, **_summed(record)})
@@ -214,15 +225,24 @@ def _on_host(array: Any) -> NDArray[Any]:
     return found
 
 
-def _search(graph: SearchedGraph, strategy: str) -> Any:
+def prepare_levels(graph: SearchedGraph, strategy: str) -> Callable[[int], tuple[Levels, NDArray[Any]]]:
+    """Make searches ready, from a vertex in the searched numbering to its levels and distances."""
     from gravel.kernels.bfs import prepare
+    from gravel.kernels.probes.levels import levels_of
 
+    offsets = _on_host(graph.row_offsets)
     try:
-        return prepare(
+        search = prepare(
             graph.row_offsets, graph.columns, strategy=strategy, output="distance", symmetric=graph.symmetric
         )
     except ValueError as error:
         raise StageError(str(error)) from None
+
+    def levels(start: int) -> tuple[Levels, NDArray[Any]]:
+        distance = _on_host(search.run(start).distance)
+        return levels_of(distance, offsets), distance
+
+    return levels
 
 
 def _record(

@@ -5,14 +5,15 @@ The figures are those of Merrill, Garland and Grimshaw (PPoPP 2012), whose numbe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
 from gravel.stages.artifacts import Probe
-from gravel.stages.charts import COLORS, MAX_SINGLE_LEVELS, Axis, Curves, Line, Rows, RowSeries, Rule, thinned
+from gravel.stages.charts import COLORS, MAX_SINGLE_LEVELS, Axis, Curves, Line, Rule, thinned
 from gravel.stages.charts.model import Color
+from gravel.stages.papers.merrill2012.bars import bars, short_labels
+from gravel.stages.papers.merrill2012.counted import counted_sections
 from gravel.stages.sections.rates import ARC_RATE, NO_START, count
 from gravel.stages.sections.repetitions import first_label
 from gravel.stages.sections.section import Made, Section, figure, table
@@ -47,8 +48,8 @@ def _once(members: Members) -> list[Made]:
     ):
         alone = [(label, one) for label, one in ran if one.measure == part]
         if alone:
-            sections.append(_bars(title, about, _series(alone, part, _rate), ARC_RATE))
-    sections += [*_counted(ran), *_false_negatives(ran), *_both(ran)]
+            sections.append(bars(title, about, _series(alone, part, _rate), ARC_RATE))
+    sections += [*counted_sections(ran), *_false_negatives(ran), *_both(ran)]
     counted = [(label, one) for label, one in members if one.measure == "levels" and one.levels is not None]
     return sections + [_frontier(label, one) for label, one in counted[:MAX_LEVEL_PLOTS]]
 
@@ -126,66 +127,12 @@ def _table(members: Members) -> Made:
     )
 
 
-def _bars(title: str, about: str, series: dict[str, dict[str, float | None]], unit: str) -> Made:
-    """Draw a group of bars for each run; `series` leads from a bar's name to values by run."""
-    runs = list(dict.fromkeys(run for values in series.values() for run in values))
-    drawn = any(value for values in series.values() for value in values.values())
-    panel = Rows(
-        of="run",
-        names=tuple(_short(runs)),
-        axis=Axis(label=unit, scale="log10" if drawn else "linear"),
-        series=tuple(
-            RowSeries(name=name, values=tuple(values.get(run) for run in runs), color=place % COLORS)
-            for place, (name, values) in enumerate(series.items())
-        ),
-    )
-    data = {"run": runs} | {name: [values.get(run) for run in runs] for name, values in series.items()}
-    return figure(title, about, [panel], data, alt=f"{title} by run")
-
-
-def _short(runs: Sequence[str]) -> list[str]:
-    """Leave out what the keys of all runs share: their entry and the name of their one axis."""
-    found = [re.fullmatch(r"([^\[]+\[[^=,]+)=([^,]+)\]", run) for run in runs]
-    if not all(found) or len({match[1] for match in found if match}) != 1:
-        return list(runs)
-    return [match[2] for match in found if match]
-
-
 def _series(members: Members, part: str, value: Any) -> dict[str, dict[str, float | None]]:
     found: dict[str, dict[str, float | None]] = {}
     for label, one in members:
         for place in _places(one, part):
             found.setdefault(_name(one.parts[place]), {})[label] = value(one, place)
     return found
-
-
-def _counted(members: Members) -> list[Made]:
-    gathers = [(label, one) for label, one in members if one.counted and one.measure == "gather"]
-    if not gathers:
-        return []
-    read: dict[str, dict[str, float | None]] = {}
-    intensity: dict[str, dict[str, float | None]] = {}
-    for label, one in gathers:
-        arcs = sum(one.levels["arcs"])
-        for method, counts in one.counted.items():
-            read.setdefault(method, {})[label] = counts["bytes"] / arcs if arcs else None
-            intensity.setdefault(method, {})[label] = counts["slots"] / counts["bytes"]
-    return [
-        _bars(
-            "Bytes that gathers ask for, per arc",
-            "Instead of figure 5b: sectors of 32 bytes that the loads request, and row ranges. "
-            "They are counted, not measured. Caches serve some of them.",
-            read,
-            "bytes per arc",
-        ),
-        _bars(
-            "Lanes at work for each byte",
-            "In the place of figure 5c: lanes of warps that load neighbours or list offsets, idle ones "
-            "included, over the bytes asked for; counted and not measured. Other instructions are left out.",
-            intensity,
-            "lane slots per byte",
-        ),
-    ]
 
 
 def _false_negatives(members: Members) -> list[Made]:
@@ -197,8 +144,8 @@ def _false_negatives(members: Members) -> list[Made]:
         "percent of the arcs that a perfect filter culls. Each filter includes the one before"
         " it. The atomic filter has none."
     )
-    bars = _bars("False negatives", about, _series(looked, "lookup", _share), "% of arcs to cull")
-    return [bars, *(_lost_by_level(label, one) for label, one in looked[:MAX_LEVEL_PLOTS])]
+    drawn = bars("False negatives", about, _series(looked, "lookup", _share), "% of arcs to cull")
+    return [drawn, *(_lost_by_level(label, one) for label, one in looked[:MAX_LEVEL_PLOTS])]
 
 
 def _lost_by_level(label: str, one: Probe) -> dict[str, Any]:
@@ -259,8 +206,8 @@ def _both(members: Members) -> list[Made]:
             fused.setdefault(f"apart: {name}", {})[label] = rate
             fused.setdefault(f"fused: {name}", {})[label] = _rate(one, together)
     return [
-        _bars("Look-up against gathering", "As figure 6.", compared, ARC_RATE),
-        _bars(
+        bars("Look-up against gathering", "As figure 6.", compared, ARC_RATE),
+        bars(
             "Gathering and look-up, fused or apart",
             "As figure 9: in one pass, or in two whose times are added, without an edge frontier written.",
             fused,
@@ -272,7 +219,7 @@ def _both(members: Members) -> list[Made]:
 
 def _by_size(members: Members) -> dict[str, Any]:
     points: dict[str, dict[str, list[Any]]] = {}
-    short = _short([label for label, _ in members])
+    short = short_labels([label for label, _ in members])
     for label, (_, one) in zip(short, members, strict=True):
         name, apart, together = _pairs(one)[0]
         taken = one.levels["milliseconds"]

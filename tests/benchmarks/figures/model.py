@@ -80,11 +80,6 @@ class Claim:
     waits: str = ""
 
 
-def uncounted(_: Reports) -> float:
-    """Raise: nothing here reads this number yet."""
-    raise Missing("nothing reads it")
-
-
 @dataclass(frozen=True)
 class Figure:
     """A figure or table of a paper, with the run that repeats it."""
