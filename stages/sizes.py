@@ -70,7 +70,7 @@ class Need:
     refusal: str = ""
     note: str = ""
     outputs_guessed: bool = False  # its outputs are bounds, with a new vertex for each end of an edge
-    guessed: bool = False  # it rests on such bounds, and is judged when they are known
+    guessed: bool = False  # it depends on such bounds, and is checked when they are known
 
 
 def published(*arrays: Buffer) -> Table:

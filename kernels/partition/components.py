@@ -73,7 +73,7 @@ class ComponentsRank:
         self._here = (self.rank, self.ranks)
         kept = make(components_on_cpu(self.local, count, vertex, self.messages), numpy)
         self._smallest, self._skipped, self._asked = kept["smallest"], kept["skipped"], kept["asked"]
-        self._fresh = kept["fresh_at"], kept["fresh_to"]
+        self._new = kept["new_at"], kept["new_to"]
         self._askers, self._wanted, self._answers = kept["askers"], kept["wanted"], kept["answers"]
         self.labels: NDArray[Any] = numpy.empty(0, self.vertex_dtype)
 
@@ -84,7 +84,7 @@ class ComponentsRank:
         made = make(trees_on_cpu(own, count, self.vertex_dtype.str[1:]), numpy)
         self.labels, parents = made["labels"], made.pop("parents")
         self._skipped.fill(0)
-        label_forest.plant(self.delegates, rank, ranks, parents)
+        label_forest.separate(self.delegates, rank, ranks, parents)
         label_forest.join_rows(*self.part.nd, count, 0, parents)
         label_forest.join_rows(*self.part.dd, 0, 0, parents)
         if not self.symmetric:
@@ -100,10 +100,10 @@ class ComponentsRank:
 
         def some(budget: int) -> tuple[bool, Any, Any]:
             nonlocal at
-            fresh = [each[:budget] for each in self._fresh]
-            given = self.delegates, self._smallest, self.labels, *self._here, *fresh
+            new = [each[:budget] for each in self._new]
+            given = self.delegates, self._smallest, self.labels, *self._here, *new
             at, count = label_forest.unite_delegates(at, *given)
-            return at < len(self.delegates), fresh[0][:count], fresh[1][:count]
+            return at < len(self.delegates), new[0][:count], new[1][:count]
 
         return some
 
@@ -113,10 +113,10 @@ class ComponentsRank:
 
         def some(budget: int) -> tuple[bool, Any, Any]:
             nonlocal row, arc
-            fresh = [each[:budget] for each in self._fresh]
-            given = *self.part.nn, which, self._skipped, self.labels, *self._here, *fresh
+            new = [each[:budget] for each in self._new]
+            given = *self.part.nn, which, self._skipped, self.labels, *self._here, *new
             row, arc, count = label_forest.arcs_to_others(row, arc, *given)
-            return row < self.local, fresh[0][:count], fresh[1][:count]
+            return row < self.local, new[0][:count], new[1][:count]
 
         return some
 
@@ -225,16 +225,16 @@ class _Exchange:
         first, fell, self._questions = 0, False, 0
         while True:
             first, questions, take = state.ask(first)
-            told = first < state.local
+            follows = first < state.local
             self.sent_bytes += sum(questions[rank].nbytes for rank in end.others)
-            asked = yield from swap(end, {rank: (told, questions[rank]) for rank in end.others})
+            asked = yield from swap(end, {rank: (follows, questions[rank]) for rank in end.others})
             answers = {rank: state.tops(places) for rank, (_, places) in asked.items()}
             self.sent_bytes += sum(each.nbytes for each in answers.values())
             self._questions += sum(map(len, questions)) * end.size
             found = yield from swap(end, answers)
             found[end.rank] = state.tops(questions[end.rank])
             fell |= take([found[rank] for rank in range(end.size)])
-            if not told and not any(follow for follow, _ in asked.values()):
+            if not follows and not any(follow for follow, _ in asked.values()):
                 break
         counted = yield from gather(end, (fell, self._questions))
         self._questions = sum(count for _, count in counted) // end.size

@@ -23,7 +23,7 @@ SAMPLED, DESCENDING, ALL = 0, 1, 2
 
 
 @serial
-def plant(delegates, rank, ranks, parents):  # type: ignore[no-untyped-def]
+def separate(delegates, rank, ranks, parents):  # type: ignore[no-untyped-def]
     """Make every node a root; own vertices that are delegates hang on these."""
     for node in range(len(parents)):
         parents[node] = node
@@ -192,11 +192,11 @@ def ask(place, labels, rank, ranks, asked, askers, wanted, answers):  # type: ig
     while place < len(labels) and count < len(askers):
         label = numpy.int64(labels[place])
         if label % ranks != rank:
-            slot = (label // ranks) % len(asked)
-            known: Any = numpy.int64(asked[slot])
+            kept_at = (label // ranks) % len(asked)
+            known: Any = numpy.int64(asked[kept_at])
             if known >= distinct or numpy.int64(wanted[known]) != label:
                 known = distinct
-                asked[slot] = known
+                asked[kept_at] = known
                 wanted[known] = label
                 distinct += 1
             askers[count] = place

@@ -149,7 +149,7 @@ def refuse_what_cannot_fit(
     """Raise RequestError if stage runs need more than there is: which need most, and what would help.
 
     `resident` has the bytes, by run, of its inputs that are in memory meanwhile, and `locations` says where a
-    workflow has each run. What rests on guessed bounds may begin: it is judged when they are known.
+    workflow has each run. What rests on guessed bounds may begin: it is checked when they are known.
     """
     needs = {key: need for key, need in needs.items() if not need.guessed}
     refused = [

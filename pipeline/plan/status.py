@@ -32,7 +32,7 @@ from gravel.stages.artifact import Json
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
-GUESSED = "at most: it is judged again when the vertices are known"
+GUESSED = "at most: it is checked again when the vertices are known"
 """What `plan` says of a run that rests on bounds."""
 
 

@@ -226,7 +226,7 @@ class Driver:
             case "computed":
                 self._results.computed(node, outcome)
                 if node.stated is not None and node.stated.outputs_guessed:
-                    self._judge_again()
+                    self._check_again()
             case "damaged":
                 assert outcome.artifact is not None
                 self._results.damaged(node, outcome.artifact, failure.message, outcome.started)
@@ -238,7 +238,7 @@ class Driver:
                 self._attempts.drop(node)
                 self._run.resolver.fail(node, failure)
 
-    def _judge_again(self) -> None:
+    def _check_again(self) -> None:
         """Fail what cannot fit, now that vertices are known which plans could only bound."""
         run, waiting = self._run, self._nodes.in_state(WANTED, WAITING)
         made = {node.key: node.extents for node in self._nodes if node.extents}

@@ -1,4 +1,4 @@
-"""Runs whose memory rests on vertices that nobody knows yet begin, and are judged when they are known."""
+"""Runs whose memory depends on vertices that nobody knows yet begin, and are checked when they are known."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_bound_refuses_nothing() -> None:
     between = (known + guessed) // 2
     said = gravel("plan", "many.yaml", "--backend", "cpu", "--host-memory", str(between))
     assert said.exit_code == 0
-    assert "it is judged again when the vertices are known" in said.output
+    assert "it is checked again when the vertices are known" in said.output
     assert "4 computed" in run("many.yaml", between)
 
 
