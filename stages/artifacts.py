@@ -104,8 +104,8 @@ class Partition(Artifact):
 
     `arrays["rank3/nd/row_offsets"]` and `.../column_indices` hold rank 3's normal-to-delegate rows; the
     names of the rest are listed in `gravel.kernels.partition`. Local ids are 32-bit. With scheme `striped`
-    there are no delegates and only the subgraphs called nn (`gravel.kernels.striped`); `threshold` is the
-    largest degree.
+    (`gravel.kernels.partition.stripes`) there are no delegates and only the subgraphs called nn; `threshold`
+    is the largest degree.
     """
 
     arrays: ArrayGroup
@@ -209,7 +209,7 @@ class Measurement(Artifact):
     `milliseconds` is this one's share of their time), and `levels`: the lists `vertices` and `arcs`, with an
     entry per level, and `pulled`, the levels that were expanded bottom-up. `gravel.stages.traversal.records`
     describes what statistics, launches and links add, and `gravel.stages.ranks.levels` the `ranks` of a
-    partition and the `stripes`.
+    partition.
 
     `graph` has `vertices`, `arcs`, `symmetric` and a `digest` that every order and layout of one graph
     shares, and how it was prepared: `order` (its `method` and statistics), `rows` (their `codec` and

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from gravel.kernels.betweenness.buffers import LANES, MAX_WORDS
 from gravel.kernels.distances.buffers import BATCH, row_words
 from gravel.kernels.layouts.registry import encoded_layouts, layout_of
+from gravel.kernels.partition.buffers import ANY, SMALLEST
+from gravel.kernels.partition.options import CULLING
 from gravel.stages.kernel_names import (
     OF_STAGES,
     PATHS,
@@ -231,10 +233,12 @@ def _of_ranks(asked: Any, partition: Any, reading: dict[str, str] | None) -> tup
         return (("kernels/partition/components.cu", OF_RANKS),)
     if asked.algorithm != "bfs":
         return ()
-    if partition.scheme == "striped":
-        return (("kernels/striped/stripes.cu", {**OF_RANKS, **tree_of(asked.output)}),)
     smallest = asked.tuning.get("predecessors", "any") == "smallest"
-    macros = {**OF_RANKS, "TREE": "0" if asked.output == "distance" else "2" if smallest else "1"}
+    tree = 0 if asked.output == "distance" else SMALLEST if smallest else ANY
+    macros = {**OF_RANKS, "TREE": str(tree)}
     if reading:
         return (("kernels/partition/ranks_encoded.cu", {**macros, **reading, "OFFSET": "u64"}),)
-    return ("kernels/partition/ranks.cu", macros), ("kernels/partition/compact_ids.cu", U32)
+    file = "ranks"
+    if any(name in asked.tuning for name in CULLING):
+        file, macros["OFFSET"] = "ranks_culled", "u64"
+    return (f"kernels/partition/{file}.cu", macros), ("kernels/partition/compact_ids.cu", U32)

@@ -172,10 +172,10 @@ def load_partition(stored: Partition) -> PartitionedGraph:
     from gravel.kernels.partition.layout import from_arrays
 
     if stored.scheme == "striped":
-        from gravel.kernels import striped
+        from gravel.kernels.partition import stripes
 
         facts = {"vertex_count": stored.vertex_count, "arc_count": stored.arc_count}
-        return striped.from_arrays(stored.arrays, ranks=stored.ranks, **facts)
+        return stripes.from_arrays(stored.arrays, ranks=stored.ranks, **facts)
     return from_arrays(
         stored.arrays,
         stored.delegates,

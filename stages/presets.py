@@ -97,7 +97,8 @@ def filled(stage: str, given: Any) -> Any:
 def applies(setting: Setting, given: Mapping[str, Any]) -> bool:
     """Return whether a setting has a meaning with these parameters."""
     defaults = {"algorithm": "bfs", "backend": "auto", "transport": "auto"}
-    return all((given.get(name) or defaults.get(name)) in values for name, values in setting.when.items())
+    there = ((value_of(given, name) or defaults.get(name), values) for name, values in setting.when.items())
+    return all(value in values for value, values in there)
 
 
 def value_of(given: Mapping[str, Any], name: str) -> Any:

@@ -72,7 +72,7 @@ OF_RANKS = {
 }
 """What names of these rooms of kernels do not say, in Python or CUDA."""
 
-RANK_ROOMS = ("kernels/partition", "kernels/striped")
+RANK_ROOMS = ("kernels/partition",)
 
 LENT = {
     ("stage", "place"): "a key of run.json",

@@ -26,13 +26,15 @@ What to call::
     graph = from_arrays(arrays, delegates, ranks=..., threshold=..., vertex_count=..., arc_count=...)
     search = PartitionSearch(graph, Asked(symmetric=True), SearchOptions())   # a gravel.kernels.bfs.Search
     result = search.run(source)                                               # -> BFSResult
-    result = components.components(graph, symmetric=True)                                # -> ComponentsResult
-    row_offsets, column_indices = chunks.assemble(graph)                               # the graph again
+    graph = stripes.stripe(row_offsets, column_indices, ranks=4)              # -> one without delegates
+    result = components.components(graph, symmetric=True)                     # -> ComponentsResult
+    row_offsets, column_indices = chunks.assemble(graph)                      # the graph again
 
 `gravel.stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`.
-Results are in the numbering that was partitioned. Everything here runs on the CPU with NumPy arrays.
-A name's module is imported when the name is first used: most import Numba, which a search on GPUs never
-needs.
+Results are in the numbering that was partitioned. All of this runs on the CPU with NumPy arrays; the same
+searches on GPUs are in `gravel.kernels.partition.cuda`, where ranks read each other's memory, and in
+`gravel.kernels.partition.nccl`. A name's module is imported when the name is first used: most import Numba,
+which a search on GPUs never needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays of ranks: of searches, of components and of stripes, beside the rows of their subgraphs.
+"""Arrays of ranks: of searches and of components, beside the rows of their subgraphs.
 
 Ranks make their arrays from these tables (`gravel.kernels.buffers`), where they make them, and plans state
 them with bounds of the counts. Those that other ranks read come first; they lie in one allocation.
@@ -27,9 +27,6 @@ COMPONENT_COUNTS = 8
 
 ASKED = 1 << 16
 """Places of a table in which a label that a rank on the CPU asked for lately is found again."""
-
-STRIPE_SIDES, KEPT, TAILS = 3, 1, 2
-"""In `kernels/striped/stripe.cuh` too."""
 
 
 @dataclass(frozen=True)
@@ -165,22 +162,6 @@ def components(nodes: int, hooks: int, vertex: str) -> Table:
     )
 
 
-def stripe(ranks: int, own: int, vertices: int, room: int, *, tree: bool, bitmask: bool, huge: int) -> Table:
-    """What a stripe has beside rows and labels, bins with `room`; others read the first four."""
-    return table(
-        counts=("u8", STRIPE_SIDES * (KEPT + ranks)),
-        bin_start=("u8", ranks + 1),
-        bin_ids=("u4", room),
-        bin_tails=("u4", room * tree),
-        bitmask=("u4", -(-vertices // 32) * bitmask),
-        queue=("u4", own),
-        huge=("u4", huge),
-        tails=("u8", TAILS),
-        sent=("u8", 2 * ranks),
-        came=("u8", 2 * ranks),
-    )
-
-
 def search_on_cpu(own: int, delegates: int) -> Table:
     """What a rank on the CPU has of its vertices and of all delegates while it searches."""
     return table(
@@ -303,17 +284,11 @@ def iteration_on_cpu(own: int, delegates: int, heads: int, *, chosen: bool) -> T
     )
 
 
-def stripe_on_cpu(own: int, words: int, *, tree: bool) -> Table:
-    """What a stripe on the CPU has of its vertices, with a bitmask of so many words of the graph's."""
-    return table(
-        "host",
-        distance=("i4", own),
-        predecessor=("i8", own * tree),
-        newly=("u4", own),
-        bitmask=("u8", words, 0),
-    )
+def culling_on_cpu(words: int) -> Table:
+    """What a rank on the CPU has to cull by: a bitmask of the graph's vertices, of so many words."""
+    return table("host", bitmask=("u8", words, 0))
 
 
-def stripe_queue(arcs: int, vertex: str, *, tree: bool) -> Table:
-    """What a level of a stripe gathers, before it is sorted into bins."""
-    return table("host", heads=(vertex, arcs), tails=("u4", arcs * tree))
+def nn_queue_on_cpu(arcs: int, vertex: str) -> Table:
+    """What a level of such a rank gathers, before it is sorted into bins."""
+    return table("host", heads=(vertex, arcs), tails=("u4", arcs))

@@ -44,8 +44,15 @@ __device__ __forceinline__ void visit_row(const RowOf& row, u32 thread, u32 stri
     }
 }
 
-// Visit the rows that are long enough for a block or a warp.
-template <u32 N, class Visit>
+// A row of a queue of normal vertices.
+__device__ __forceinline__ RowOf queued_row(const u32* queue, const OFFSET* offsets, u64 i) {
+    u32 owner = queue[i];
+    OFFSET begin = offsets[owner];
+    return {begin, owner, u32(offsets[owner + 1] - begin)};
+}
+
+// Visit the rows that are long enough for a block or, if WARPS, a warp.
+template <u32 N, bool WARPS = true, class Visit>
 __device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf row, const Visit& visit) {
     while (__syncthreads_or(row.length >= BLOCK_ROW)) {
         if (row.length >= BLOCK_ROW) shared.thread = threadIdx.x;
@@ -58,6 +65,7 @@ __device__ __forceinline__ void visit_long_rows(BlockRow& shared, RowOf row, con
         visit_row<N>(shared.row, threadIdx.x, blockDim.x, visit);
         __syncthreads();
     }
+    if (!WARPS) return;
     for (u32 wide = __ballot_sync(ALL_LANES, row.length >= WARP_ROW); wide; wide &= wide - 1)
         visit_row<N>(row_of_lane(row, __ffs(wide) - 1), lane_id(), WARP, visit);
 }

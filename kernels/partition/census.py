@@ -1,8 +1,8 @@
 """How vertices and arcs divide at every threshold, counted once over the whole graph, row range by row range.
 
 An arc is nn where the larger of its ends' degrees is at most the threshold, dd where the smaller is above
-it, and nd or dn otherwise. So two histograms over the arcs, by the busier and by the quieter end, tell the
-division at every threshold (the paper's figures 5 and 12).
+it, and nd or dn otherwise. So two histograms over the arcs, by the end of higher and by that of lower degree,
+give the division at every threshold (the paper's figures 5 and 12).
 """
 
 from __future__ import annotations

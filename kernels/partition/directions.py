@@ -15,13 +15,13 @@ from dataclasses import dataclass
 class Ends:
     """Of one kind of row on one rank, those that are not empty: how many are new, how many unvisited."""
 
-    hidden: int
+    unvisited: int
     new: int = 0
     arcs: int = 0  # of the new ones
 
     def advance(self, new: int, arcs: int) -> None:
         """Take in the next frontier."""
-        self.hidden -= new
+        self.unvisited -= new
         self.new = new
         self.arcs = arcs
 
@@ -34,7 +34,7 @@ def is_backward(
         return was_backward
     # Both sides times q, as GPUs compare them.
     forward_work = float(sources.arcs) * sources.new
-    backward_work = float(destinations) * (float(sources.new) + sources.hidden)
+    backward_work = float(destinations) * (float(sources.new) + sources.unvisited)
     if was_backward:
         return not forward_work < to_forward * backward_work
     return forward_work > to_backward * backward_work

@@ -23,6 +23,18 @@ MAX_BARRIER_SECONDS = 3600.0
 """A GPU that waits keeps all its multiprocessors busy: nobody wants that for longer than an hour."""
 
 
+TWO_WAYS = {
+    "reduction": ("blocking", "overlapped"),
+    "predecessors": ("any", "smallest"),
+    "bitmask": ("exact", "best_effort"),
+    "bins": ("atomic", "prefix_sum"),
+}
+"""Options that are one of two words."""
+
+CULLING = ("local_duplicates", "bitmask", "bins")
+"""Options by which nn arcs are culled and sorted as Merrill, Garland and Grimshaw do, and counted."""
+
+
 @dataclass(frozen=True)
 class SearchOptions:
     """Options by the names of the paper's section VI, and the direction-switching factors.
@@ -42,6 +54,16 @@ class SearchOptions:
     """L: vertices for a rank of another group go there by way of the member with its place in this group."""
     uniquify: bool = False
     """U: no vertex is sent to a rank twice in a level."""
+    bitmask: Literal["exact", "best_effort"] = "exact"
+    """How GPUs set the bits by which `uniquify` tells: by atomics, or by reading and writing bytes (Merrill,
+    Garland, Grimshaw 2012, section 6.1), so that some are lost and vertices sent again. On CPUs a rank is one
+    thread: it sorts each level by itself, or with `best_effort` has a bit for each vertex, and loses none."""
+    bins: Literal["atomic", "prefix_sum"] = "atomic"
+    """How GPUs find places for what they send: by an atomic of each warp, or by a prefix sum over a block's
+    counts by owner, as that paper's radix sort does, and an atomic of each block. CPUs always count first."""
+    local_duplicates: bool = False
+    """Drop ends of nn arcs that were gathered shortly before in the same level, as a history of 1,024 tells;
+    on GPUs each block has one, and also drops what another lane of the warp gathered at the same time."""
     reduction: Literal["blocking", "overlapped"] = "overlapped"
     """BR waits for the delegates before it visits normal vertices; IR does so after they are exchanged."""
     reduction_algorithm: Algorithm = "all_gather"
@@ -70,15 +92,17 @@ class SearchOptions:
     dd_forward: float = 0.001
 
     UNREAD: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "cpu": ("nn_directed", "predecessors", "barrier_seconds"),
+        "cpu": ("nn_directed", "predecessors", "barrier_seconds", "bins"),
         "peer": ("reduction", "changed_only", "message_bytes"),
-        "nccl": ("reduction_algorithm", "nn_directed", "predecessors"),
+        "nccl": ("reduction_algorithm", "nn_directed", "predecessors", "bitmask", "bins", "local_duplicates"),
     }
     """Options without effect between CPUs, between GPUs that read each other's memory, and over NCCL."""
 
     def __post_init__(self) -> None:
-        if self.reduction not in ("blocking", "overlapped"):
-            raise ValueError(f"reduction is {self.reduction!r}; it can be 'blocking' or 'overlapped'")
+        for name, both in TWO_WAYS.items():
+            if getattr(self, name) not in both:
+                one, other = both
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it can be {one!r} or {other!r}")
         if self.reduction_algorithm not in ALGORITHMS:
             known = ", ".join(map(repr, ALGORITHMS))
             raise ValueError(f"reduction_algorithm is {self.reduction_algorithm!r}; it can be {known}")
@@ -87,8 +111,8 @@ class SearchOptions:
                 f"message_bytes is {self.message_bytes}; it is a multiple of the 4 bytes of a vertex, "
                 "or 0 for messages of any size"
             )
-        if self.predecessors not in ("any", "smallest"):
-            raise ValueError(f"predecessors is {self.predecessors!r}; it can be 'any' or 'smallest'")
+        if self.bitmask != "exact" and not self.uniquify:
+            raise ValueError(f"bitmask {self.bitmask} says how uniquify tells; set uniquify, too")
         if self.groups < 0:
             raise ValueError(f"groups is {self.groups}; it is a number of hosts, or 0 for none")
         if self.local_all_to_all and not self.groups:
@@ -97,6 +121,11 @@ class SearchOptions:
         for name in OPTIMIZED:
             if not 0 <= self.forward(name) <= self.backward(name):
                 raise ValueError(f"{name}_forward lies between 0 and {name}_backward")
+
+    @property
+    def culls(self) -> bool:
+        """Whether any of `CULLING` is chosen."""
+        return self.local_duplicates or self.bitmask != "exact" or self.bins != "atomic"
 
     def backward(self, name: str) -> float:
         """Give the factor from which on a subgraph is visited backward."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Endpoint, Groups, Program, Stopwatch, gather, swap
 from gravel.kernels.partition.buffers import KEPT
+from gravel.kernels.partition.culled import Gathered
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.partition.rank_search import RankSearch
 from gravel.kernels.partition.routes import Direct, LocalAllToAll
@@ -36,6 +37,7 @@ class LevelRecord:
     vertex_bytes: int  # sent
     local_exchange_milliseconds: float = 0.0  # of the exchange, that within the rank's group
     local_vertex_bytes: int = 0  # of those sent, within the group
+    gathered: Gathered | None = None  # of nn, where that is counted
 
     @property
     def remote_exchange_milliseconds(self) -> float:
@@ -127,6 +129,7 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
                 route.sent_bytes - sent[1],
                 route.local_milliseconds - sent[3],
                 route.local_bytes - sent[2],
+                state.gathered,
             )
         )
     own = None

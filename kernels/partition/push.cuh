@@ -7,17 +7,12 @@
 
 constexpr u32 ALL_AT_ONCE = 4;  // arcs of a lane, where all are gone through
 
-// A row of a queue of normal vertices.
-__device__ __forceinline__ RowOf queued_row(const u32* queue, const OFFSET* offsets, u64 i) {
-    u32 owner = queue[i];
-    OFFSET begin = offsets[owner];
-    return {begin, owner, u32(offsets[owner + 1] - begin)};
-}
-
 #if !ENCODED  // those of encoded rows are in encoded.cuh
 
 // Where the blocks of a visit begin: small visits run beside each other, in blocks of their own.
 __device__ __forceinline__ u32 start_of(Reading visit) { return gridDim.x * (visit + 1) / 4; }
+
+#if !CULLED  // that of culled.cuh is by whole blocks
 
 __device__ __forceinline__ void reach_nn(const World& w, const Rank& r, const Arcs<BATCH>& a) {
     VERTEX vertex[BATCH];
@@ -54,6 +49,8 @@ __device__ __forceinline__ void visit_all_nn(const World& w, const Rank& r) {
         reach_normals<true>(w, r, live, vertex, owner);
     }
 }
+
+#endif
 
 // Reach what arcs lead to, of which `columns` are 32 bits: delegates, or normal vertices here.
 template <bool REACHED_HAS_SEEN, class Found>

@@ -14,6 +14,10 @@
 #include "kernels/cuda/types.cuh"
 #include "kernels/partition/placed.cuh"
 
+#ifndef CULLED
+#define CULLED 0
+#endif
+
 constexpr u32 SMALLEST = 1, ANY = 2;  // of TREE, which is 0 where distances alone are asked for
 template <bool NARROW>
 struct KeyOf {
@@ -115,9 +119,9 @@ struct World {
 };
 
 // Shared memory of a warp that is anybody's between barriers.
-constexpr u32 MAX_WARPS = 16, WORDS_OF_WARP = 272;
+constexpr u32 MAX_WARPS = 16, WORDS_OF_WARP = CULLED ? 320 : 272;
 __device__ __forceinline__ u32* words_of_warp() {
-    __shared__ u32 words[MAX_WARPS][WORDS_OF_WARP];
+    alignas(CULLED ? 8 : 4) __shared__ u32 words[MAX_WARPS][WORDS_OF_WARP];
     return words[warp_id()];
 }
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.buffers import make
 from gravel.kernels.partition.buffers import VISITED, bins, search_on_cpu
+from gravel.kernels.partition.culled import Culling, Gathered
 from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.layout import RankPart, find_delegate
 from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
@@ -85,6 +86,12 @@ class RankSearch:
         }
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends: dict[str, Ends] = {}
+        self.gathered: Gathered | None = None
+        self._culling = (
+            Culling(whole, masked=options.uniquify, local_duplicates=options.local_duplicates)
+            if options.culls
+            else None
+        )
         self._frontier = self._delegate_frontier = _NO_NAMES
         self._cuts = [0]
         self._narrow = whole.vertex_count <= numpy.iinfo(numpy.int32).max
@@ -97,6 +104,8 @@ class RankSearch:
         self.delegate_distance.fill(-1)
         self.delegate_predecessor.fill(NOBODY)
         self._seen.fill(0)
+        if self._culling is not None:
+            self._culling.start()
         self.level = 0
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends = {name: Ends(filled) for name, filled in self._filled.items()}
@@ -114,7 +123,10 @@ class RankSearch:
     def _count_work(self) -> None:
         """Count the work ahead and choose each visit's direction (section IV-B)."""
         part, ends = self.part, self._ends
-        self._cuts = cuts(self._frontier, part.nn.row_offsets, VISITED)
+        if self._culling is None:
+            self._cuts = cuts(self._frontier, part.nn.row_offsets, VISITED)
+        else:
+            self._cuts = [0, len(self._frontier)]
         ends["nd"].advance(*row_work(self._frontier, part.nd.row_offsets))
         for name in ("dn", "dd"):
             ends[name].advance(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
@@ -122,7 +134,7 @@ class RankSearch:
         if not self.optimized:
             return
         # Destinations of nd are rows of dn, and the reverse.
-        unvisited = {"nd": ends["dn"].hidden, "dn": ends["nd"].hidden, "dd": ends["dd"].hidden}
+        unvisited = {"nd": ends["dn"].unvisited, "dn": ends["nd"].unvisited, "dd": ends["dd"].unvisited}
         for name in OPTIMIZED:
             self.backward[name] = is_backward(
                 self.backward[name],
@@ -174,6 +186,10 @@ class RankSearch:
         """Sort what nn arcs reach by rank; in a visit beyond the last there is nothing."""
         part, cut = self.part, self._cuts[visit : visit + 2]
         frontier = self._frontier[cut[0] : cut[1]] if len(cut) == 2 else self._frontier[:0]
+        if self._culling is not None:
+            arcs = row_work(frontier, part.nn.row_offsets)[1]
+            starts, ids, tails, self.gathered = self._culling.bins(frontier, part.nn, arcs, self.distance)
+            return Bins(starts, ids, tails)
         counts = numpy.zeros(self.ranks, numpy.int64)
         count_nn(frontier, self.ranks, *part.nn, counts)
         starts = numpy.zeros(self.ranks + 1, numpy.int64)
@@ -202,6 +218,8 @@ class RankSearch:
         """End a level with the OR of all ranks' masks; returns what `frontier_sizes` does."""
         self.level += 1
         self._frontier = self._newly[: self._marked].copy()
+        if self._culling is not None:
+            self._frontier.sort()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
         self._delegate_frontier = numpy.flatnonzero(bits).astype(numpy.uint32)
         self.delegate_distance[self._delegate_frontier] = self.level

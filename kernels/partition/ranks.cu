@@ -28,8 +28,8 @@ constexpr u32 MAX_HERE = 16;  // ranks of a device
 // everywhere (delegates); the clock when its visits began and ended, after the barrier that follows them, when labels were
 // written, and after the barrier that ends the level; and the vertices that came from other ranks to make this frontier,
 // which the level after the last has too. If STAGED, then the clock when masks were reduced, and when vertices were listed
-// for other groups. The host repeats a search that had more levels than the log.
-constexpr u32 LINK_SECTORS = 1, BEGAN = 2, ENDED = 3, DONE = 4, FIRST_LEVEL = 5, LEVEL_WORDS = 11;
+// for other groups; if CULLED, what `Gathered` names. The host repeats a search that had more levels than the log.
+constexpr u32 LINK_SECTORS = 1, BEGAN = 2, ENDED = 3, DONE = 4, FIRST_LEVEL = 5, LEVEL_WORDS = CULLED ? 13 : 11;
 
 // Backward visits in their order, two bits each: in an array they would lie in local memory. What dd finds does not pull
 // along dn rows, but for the smallest predecessor.
@@ -108,6 +108,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             w = {ranks, here, delegates, here_count, rank_count, delegate_count, words};
             all = {0, nn_rows, delegate_count, false, false};
             if (PLACED) link_sectors() = 0;
+#if CULLED
+            culled() = Culled{staged->parts, {}};
+#endif
         }
     }
     for (u32 i = threadIdx.x; i < MAX_HERE * COUNTS; i += blockDim.x) sums[i] = 0;
@@ -116,6 +119,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
     // When a device was launched is no part of a search.
     if (m.devices > 1 && !synchronise(m, true)) return;
     if (global_thread() == 0) log[BEGAN] = nanoseconds();
+#if CULLED
+    if (global_thread() < GATHERED_COUNTS) log[FIRST_LEVEL + LEVEL_WORDS - GATHERED_COUNTS + global_thread()] = 0;
+#endif
     for (u32 k = 0; k < here_count; ++k) begin(w, own[k], Source{source_vertex, source_delegate, source_id});
     const Stages stages = STAGED ? *staged : Stages{};
     // What a rank begins to read from others is written anew.
@@ -229,6 +235,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             record[1] = normals;
             record[2] = known[0].counts[D_NEW];
             record[3] = nanoseconds();
+#if CULLED
+            for (u32 i = 1; level + 1 < logged && i <= GATHERED_COUNTS; ++i) record[2 * LEVEL_WORDS - i] = 0;
+#endif
         }
         bool queues = false, gathers = all.nn_backward && rank_count > 1;
         for (u32 k = 0; k < here_count; ++k) {
@@ -248,6 +257,9 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             if (all.nn_backward) pull_nn(w, own[k], known[k].sweeps);
             visit_queued(w, own[k], known[k], row, level);
         }
+#if CULLED
+        flush_culled(level < logged ? record + LEVEL_WORDS - GATHERED_COUNTS : nullptr);
+#endif
         if (logs) record[4] = nanoseconds();
         if (!synchronise(m, true)) return;
         if (logs) record[5] = nanoseconds();

@@ -29,7 +29,7 @@ ALGORITHMS: tuple[Algorithm, ...] = ("all_gather", "tree", "recursive_doubling")
 Round = tuple[tuple[int, ...], ...]
 """For every rank the ranks whose masks it takes."""
 
-_Takes = Mapping[int, tuple[int, ...]]
+_Senders = Mapping[int, tuple[int, ...]]
 """The same for those ranks, or places, that take any."""
 
 
@@ -50,18 +50,18 @@ def reduction_rounds(algorithm: Algorithm, ranks: int, groups: int = 0) -> tuple
     leaders = range(0, ranks, members)
     if members == 1:
         return _among(algorithm, leaders, ranks)
-    up: _Takes = {leader: tuple(range(leader + 1, leader + members)) for leader in leaders}
-    down: _Takes = {mate: (leader,) for leader in leaders for mate in up[leader]}
+    up: _Senders = {leader: tuple(range(leader + 1, leader + members)) for leader in leaders}
+    down: _Senders = {mate: (leader,) for leader in leaders for mate in up[leader]}
     return (_round(up, ranks), *_among(algorithm, leaders, ranks), _round(down, ranks))
 
 
-def receivers(taken: Round, rank: int) -> tuple[int, ...]:
+def receivers(messages: Round, rank: int) -> tuple[int, ...]:
     """Tell who takes the mask of a rank in a round."""
-    return tuple(other for other, senders in enumerate(taken) if rank in senders)
+    return tuple(other for other, senders in enumerate(messages) if rank in senders)
 
 
-def _round(taken: _Takes, ranks: int) -> Round:
-    return tuple(taken.get(rank, ()) for rank in range(ranks))
+def _round(messages: _Senders, ranks: int) -> Round:
+    return tuple(messages.get(rank, ()) for rank in range(ranks))
 
 
 def _among(algorithm: Algorithm, some: Sequence[int], ranks: int) -> tuple[Round, ...]:
@@ -70,7 +70,7 @@ def _among(algorithm: Algorithm, some: Sequence[int], ranks: int) -> tuple[Round
     if count < 2:
         return ()
     if algorithm == "all_gather":
-        found: list[_Takes] = [
+        found: list[_Senders] = [
             {place: tuple(other for other in range(count) if other != place) for place in range(count)}
         ]
     else:
@@ -81,25 +81,25 @@ def _among(algorithm: Algorithm, some: Sequence[int], ranks: int) -> tuple[Round
     )
 
 
-def _tree(count: int) -> list[_Takes]:
+def _tree(count: int) -> list[_Senders]:
     """Reduce along a binomial tree to the first place, and broadcast along it."""
     steps = [1 << power for power in range((count - 1).bit_length())]
-    up: list[_Takes] = [
+    up: list[_Senders] = [
         {place: (place + step,) for place in range(0, count - step, 2 * step)} for step in steps
     ]
-    down: list[_Takes] = [
+    down: list[_Senders] = [
         {place + step: (place,) for place in range(0, count - step, 2 * step)} for step in reversed(steps)
     ]
     return up + down
 
 
-def _recursive_doubling(count: int) -> list[_Takes]:
+def _recursive_doubling(count: int) -> list[_Senders]:
     """Exchange between places that differ in one bit; those beyond a power of two join before and after."""
     power = 1 << count.bit_length() - 1
     beyond = range(power, count)
     steps = [1 << bit for bit in range(power.bit_length() - 1)]
-    among: list[_Takes] = [{place: (place ^ step,) for place in range(power)} for step in steps]
+    among: list[_Senders] = [{place: (place ^ step,) for place in range(power)} for step in steps]
     if not beyond:
         return among
-    first: _Takes = {place - power: (place,) for place in beyond}
+    first: _Senders = {place - power: (place,) for place in beyond}
     return [first, *among, {place: (place - power,) for place in beyond}]

@@ -63,7 +63,7 @@ class Direct:
         parcels = {}
         for to in end.others:
             ids, tails = bins.of(to)
-            if state.options.uniquify:
+            if state.options.uniquify and not state.options.culls:
                 ids, tails = smallest_each(ids, tails)
             parcels[to] = ids
             self.sent_bytes += ids.nbytes

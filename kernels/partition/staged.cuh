@@ -10,11 +10,13 @@
 #define STAGED 0
 #endif
 
-// Of a launch; only kernels/partition/ranks_staged.cu reads it. The fields are in kernels/partition/cuda/launch.py too.
+// Of a launch; kernels/partition/ranks_staged.cu reads the first three, ranks_culled.cu the last. The fields are in
+// kernels/partition/cuda/launch.py too.
 struct Stages {
     const u32* schedule;
     u64 rounds;
     u64 members;  // ranks of a group with local all-to-all, else 0
+    u64 parts;    // of `Part` in culled.cuh
 };
 
 __device__ __forceinline__ bool relays(const Stages& s, u64 ranks) { return STAGED && s.members && s.members < ranks; }

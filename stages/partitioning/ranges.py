@@ -203,7 +203,7 @@ class StripeTask:
 
 def stripe_range(task: StripeTask) -> list[Share]:
     """Divide a range's rows."""
-    from gravel.kernels.striped import stripe_rows
+    from gravel.kernels.partition.stripes import stripe_rows
 
     offsets, columns = task.rows.read()
     return stripe_rows(offsets, columns, task.rows.first, ranks=task.ranks, low=task.low, high=task.high)

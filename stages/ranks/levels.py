@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from gravel.stages.ranks.placement import RankPlan
 
 
+GATHERED = ("arcs", "duplicates", "masked", "sent")
+"""Counts of nn arcs where they were culled."""
+
+
 def levels_by_rank(search: Any) -> dict[str, Any]:
     """Describe the last search's levels as its ranks tell them, under `ranks`; {} for other searches.
 
@@ -20,14 +24,13 @@ def levels_by_rank(search: Any) -> dict[str, Any]:
     `remote_exchange` of that within and between groups; `mask_bytes` and `vertex_bytes`, sent by all,
     `local_vertex_bytes` of them within groups; `normal`, the frontier's normal vertices, and `delegates`;
     `backward`, the subgraphs that any rank visited backward. `answer_bytes` were sent for predecessors;
-    `link_bytes`, where columns were placed, were read out of host memory by each rank. Of stripes it is
-    `stripes`, as `levels_by_stripe` has them.
+    `link_bytes`, where columns were placed, were read out of host memory by each rank. Where nn arcs were
+    culled, `arcs`, `duplicates`, `masked` and `sent` are those of all ranks, as
+    `gravel.kernels.partition.culled.Gathered` names them; the other arcs lead to vertices of their rank.
     """
     labels: Sequence[Any] = getattr(search, "labels", ())
     if not labels:
         return {}
-    if search.strategy == "striped":
-        return {"stripes": levels_by_stripe(labels)}
     levels = list(zip(*(rank.levels for rank in labels), strict=True))
     lists: dict[str, Any] = {
         name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
@@ -37,46 +40,13 @@ def levels_by_rank(search: Any) -> dict[str, Any]:
         lists[name] = [sum(getattr(record, name) for record in level) for level in levels]
     lists["delegates"] = [level[0].delegates for level in levels]
     lists["backward"] = [sorted({way for record in level for way in record.backward}) for level in levels]
+    if labels[0].levels and labels[0].levels[0].gathered is not None:
+        for name in GATHERED:
+            lists[name] = [sum(getattr(record.gathered, name) for record in level) for level in levels]
     lists["answer_bytes"] = sum(rank.answer_bytes for rank in labels)
     if any(rank.link_bytes is not None for rank in labels):
         lists["link_bytes"] = [rank.link_bytes for rank in labels]
     return {"ranks": lists}
-
-
-def levels_by_stripe(labels: Sequence[Any]) -> dict[str, Any]:
-    """Describe a search's levels as its ranks tell them.
-
-    Lists over levels: `expand`, `barrier`, `exchange` and `contract`, the slowest rank's milliseconds;
-    `frontier`, `arcs` (expanded), `duplicates` and `masked` (dropped by the history and by the bitmask),
-    `vertices` (sent to other ranks) and `bytes` (of those), of all ranks together. `between[r][s]` counts the
-    vertices that rank r had for rank s in the whole search; those for itself are not sent. `computation` and
-    `communication` are by rank the milliseconds in which it worked, and waited for others. A GPU reads its
-    peers' bins while it contracts, so `exchange` is 0 there, and all its ranks have its times.
-    """
-    ranks = len(labels)
-    levels = list(zip(*(rank.levels for rank in labels), strict=True))
-    lists: dict[str, Any] = {
-        name: [max(getattr(record, f"{name}_milliseconds") for record in level) for level in levels]
-        for name in ("expand", "barrier", "exchange", "contract")
-    }
-    for name in ("frontier", "arcs", "duplicates", "masked"):
-        lists[name] = [sum(getattr(record, name) for record in level) for level in levels]
-    lists["vertices"] = [
-        sum(sum(record.sent) - record.sent[rank] for rank, record in enumerate(level)) for level in levels
-    ]
-    lists["bytes"] = [sum(record.sent_bytes for record in level) for level in levels]
-    lists["between"] = [
-        [sum(record.sent[to] for record in rank.levels) for to in range(ranks)] for rank in labels
-    ]
-    lists["computation"] = [
-        sum(record.expand_milliseconds + record.contract_milliseconds for record in rank.levels)
-        for rank in labels
-    ]
-    lists["communication"] = [
-        sum(record.barrier_milliseconds + record.exchange_milliseconds for record in rank.levels)
-        for rank in labels
-    ]
-    return lists
 
 
 def _labels_on_gpu(search: Any, found: BFSResult) -> Sequence[Any]:
@@ -101,7 +71,9 @@ def _rank_labels(levels: Sequence[Level], found: BFSResult, mask_bytes: int) -> 
         waits = level.wait + level.relay + level.commit_wait
         parts = level.visit / 1e3, (level.reduce + level.commit) / 1e3, waits / 1e3
         sent = mask_bytes, 4 * level.arrived
-        records.append(LevelRecord(level.normal, level.delegates, backward, *parts, *sent, level.relay / 1e3))
+        local = level.relay / 1e3
+        counts = level.normal, level.delegates
+        records.append(LevelRecord(*counts, backward, *parts, *sent, local, gathered=level.gathered))
     # Deeper levels than the GPU logs.
     for way in found.directions[len(records) :]:
         records.append(LevelRecord(0, 0, ("",) if way == "pull" else (), 0, 0, 0, mask_bytes, 0))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class RankTask:
     """Task of one rank of a group: its part of the partition, and the sources of this call.
 
+    `striped` says that `arrays` have no delegates.
     `transport` says how ranks on GPUs reach each other. Without sources the rank lets its part go.
     """
 
@@ -149,14 +150,14 @@ def search_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
 def _read_rank(rank_group: RankContext, task: RankTask) -> Rank:
     import numpy
 
-    if task.striped:
-        return _read_stripe(rank_group, task)
+    from gravel.kernels.partition import stripes
     from gravel.kernels.partition.layout import RankPart, rank_from_arrays
 
+    from_arrays = stripes.rank_from_arrays if task.striped else rank_from_arrays
     made: Rank = make_rank(
         rank_group,
         RankPart(
-            task.encoded.read() if task.encoded else rank_from_arrays(task.arrays, task.rank),
+            task.encoded.read() if task.encoded else from_arrays(task.arrays, task.rank),
             numpy.asarray(task.delegates),
             task.vertex_count,
             task.ranks,
@@ -201,20 +202,6 @@ def make_rank(
         return NcclRank(rank_group, part, asked, options)
     except ValueError as error:
         raise StageError(f"rank {rank_group.rank}: {error}", hint="use transport: peer") from None
-
-
-def _read_stripe(rank_group: RankContext, task: RankTask) -> Rank:
-    from gravel.kernels.striped import rank_from_arrays, search_rank
-
-    part = rank_from_arrays(task.arrays, task.rank)
-    if task.backend == "cpu":
-        from gravel.kernels.striped.rank import StripedRankSearch
-
-        state = StripedRankSearch(part, task.vertex_count, task.ranks, task.asked, task.options)
-        return CpuRank(lambda wire, source: search_rank(wire, state, source))
-    from gravel.kernels.striped.cuda.search import PeerStripe
-
-    return PeerStripe(rank_group, part, task.vertex_count, task.asked, task.options)
 
 
 def check_nccl_options(options: Any) -> None:

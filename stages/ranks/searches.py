@@ -14,7 +14,6 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gravel.kernels.buffers import total
 from gravel.stages.errors import StageError
 from gravel.stages.ranks.levels import SearchOnGpu
 from gravel.stages.ranks.partition import ON_CPU
@@ -22,7 +21,7 @@ from gravel.stages.ranks.placement import RankPlan, plan_encoded, plan_loaded
 from gravel.stages.ranks.rank import RankTask, check_nccl_options, search_as_rank
 from gravel.stages.rows.encoded import encoded_ranks
 from gravel.stages.traversal.memory import LABEL_BYTES
-from gravel.stages.traversal.rank_memory import rank_device_bytes, stripe
+from gravel.stages.traversal.rank_memory import rank_device_bytes
 from gravel.stages.traversal.records import ranks_are, unread_notes, with_options
 
 if TYPE_CHECKING:
@@ -84,28 +83,21 @@ def prepare_ranks(
     """
     assert graph.partition is not None
     ranks = graph.partition.ranks
-    options: Any
+    options = search_options(parameters.tuning, ranks=ranks)
     notes = []
-    if graph.striped:
-        from gravel.kernels.striped import StripedOptions
-
-        options = read_options(StripedOptions, parameters.tuning, "a search over stripes")
-    else:
-        options = search_options(parameters.tuning, ranks=ranks)
-        if options.direction_optimized and not graph.symmetric:
-            notes.append("a graph that is not symmetric is searched forward alone")
+    if options.direction_optimized and not graph.symmetric:
+        notes.append("a graph that is not symmetric is searched forward alone")
     is_stored = graph.stored is not None or graph.compressed is not None
     grouped = ranks > 1 and context.reserved >= ranks and is_stored
     plan = None
     if parameters.backend == "cuda" and context.machine.backend == "cuda":
         graph.notes[:] = [note for note in graph.notes if note != ON_CPU]
-        plan_on_gpus = plan_stripes if graph.striped else plan_partition
-        plan, more = plan_on_gpus(context, graph, parameters, options, grouped=grouped)
+        plan, more = plan_partition(context, graph, parameters, options, grouped=grouped)
         notes += more
     elif parameters.transport != "auto":
         notes.append(f"transport {parameters.transport} is for ranks on GPUs, and was left out")
     backend = "cpu" if plan is None else "cuda"
-    are = ranks_are(backend, "peer" if graph.striped else parameters.transport, grouped=grouped)
+    are = ranks_are(backend, parameters.transport, grouped=grouped)
     notes += unread_notes(options, parameters.tuning, are)
     if grouped:
         return with_options(RankGroupSearch(context, graph, parameters, options, plan), options, are), notes
@@ -128,11 +120,12 @@ def asked_of(graph: SearchedGraph, parameters: TraverseParameters) -> Asked:
 def plan_partition(
     context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, grouped: bool
 ) -> tuple[RankPlan, list[str]]:
-    """Choose where the columns of a partition by degree lie on GPUs, one for each rank if they are `grouped`.
+    """Choose where the columns of a partition lie on GPUs, one for each rank if they are `grouped`.
 
     Raises `StageError` for options that have no meaning there, and where columns do not fit as they are to be
     placed, or what else a GPU has to hold does not.
     """
+    from gravel.kernels.partition.cuda.launch import check_culled
     from gravel.kernels.partition.cuda.staging import Staging, check_staged
     from gravel.kernels.partition.encoded import encoded_bytes, layout_of
     from gravel.kernels.partition.layout import arc_count
@@ -148,15 +141,17 @@ def plan_partition(
     nn_arcs = sum(arc_count(part.nn) for part in parts)
     extent = Extent("Partition", graph.vertex_count, bytes=size, normal_arcs=nn_arcs)
     gpus = ranks if grouped else 1
-    whole = rank_device_bytes(extent, gpus, relays=options.local_all_to_all)
+    ways = {"relays": options.local_all_to_all, "uniquify": options.uniquify}
+    whole = rank_device_bytes(extent, gpus, **ways)
     if encoded:
         plan = plan_encoded(parameters, context.machine, whole=whole)
     else:
         plan = plan_loaded(parameters, context.machine, graph.partition, whole=whole, gpus=gpus)
     notes = [] if plan.placement == "device" else [plan.described()]
     try:
-        placed = plan.placement != "device"
-        check_staged(Staging.of(options, ranks), placed=placed, layout=layout_of(parts[0]))
+        placed, staging, layout = plan.placement != "device", Staging.of(options, ranks), layout_of(parts[0])
+        check_staged(staging, placed=placed, layout=layout)
+        check_culled(options, placed=placed, layout=layout, staged=staging is not None)
     except ValueError as error:
         raise StageError(str(error)) from None
     return plan, notes
@@ -185,41 +180,6 @@ def _plan_over_nccl(
     return RankPlan("device", 0, 0, 0, "ranks that send have all their columns there")
 
 
-def plan_stripes(
-    context: Context, graph: SearchedGraph, parameters: TraverseParameters, options: Any, *, grouped: bool
-) -> tuple[RankPlan, list[str]]:
-    """Check that stripes can be searched on GPUs, where they lie whole.
-
-    Raises `StageError` for options that GPUs do not take, and where one GPU would have to hold all ranks and
-    cannot.
-    """
-    from gravel.kernels.striped.cuda.launch import parts_of
-
-    assert graph.partition is not None
-    if parameters.placement not in ("auto", "device"):
-        raise StageError(
-            f"stripes are always on their GPUs; placement {parameters.placement} is for scheme delegates",
-            hint="leave placement out",
-        )
-    try:
-        parts_of(options)
-    except ValueError as error:
-        raise StageError(str(error)) from None
-    plan = RankPlan("device", 0, 0, 0, "stripes are there always")
-    if grouped:
-        return plan, []
-    n, ranks = graph.vertex_count, graph.partition.ranks
-    stored = sum(array.nbytes for part in graph.partition.parts for array in part.nn)
-    wanted = stored + total(stripe(n, graph.arc_count, 1, bitmask=options.bitmask))
-    memory = context.machine.device_memory
-    if wanted > memory:
-        raise StageError(
-            f"all {ranks} ranks take about {wanted:,} bytes, and this GPU has {memory:,}",
-            hint=f"search with {ranks} GPUs, one for each rank, or with backend: cpu",
-        )
-    return plan, []
-
-
 def _prepare_here(
     partition: PartitionedGraph,
     graph: SearchedGraph,
@@ -229,14 +189,6 @@ def _prepare_here(
 ) -> Any:
     """Return a search of all ranks in this process, or with a plan on its GPU."""
     given = partition, asked_of(graph, parameters), options
-    if graph.striped:
-        if plan is None:
-            from gravel.kernels.striped import StripedSearch
-
-            return StripedSearch(*given)
-        from gravel.kernels.striped.cuda import CudaStripedSearch
-
-        return SearchOnGpu(_refused(CudaStripedSearch, *given))
     if plan is None:
         from gravel.kernels.partition.search import PartitionSearch
 
@@ -273,9 +225,9 @@ class RankGroupSearch:
         started = time.perf_counter()
         assert graph.partition is not None
         self.backend = "cpu" if plan is None else "cuda"
-        if plan is not None and not graph.striped:
+        if plan is not None:
             self.placement = plan.placement
-        self.strategy = "striped" if graph.striped else "partition"
+        self.strategy = "partition"
         self.labels: Sequence[Any] = ()
         self._context, self._graph, self._asked = context, graph, asked_of(graph, parameters)
         ranks = graph.partition.ranks

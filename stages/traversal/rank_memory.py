@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gravel.kernels.bfs.buffers import NARROW, labels
 from gravel.kernels.buffers import Buffer, Table, table, total, vertex_type
 from gravel.kernels.partition import buffers
+from gravel.kernels.partition.options import CULLING
 from gravel.kernels.placement.plan import DoesNotFit
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.buffers import decoded_bytes, is_renumbered, label_bytes, search_count, width_of
@@ -26,11 +26,18 @@ DELEGATE_SHARE = 1 / 16
 
 
 def searching_rank(
-    vertices: int, normal_arcs: int, ranks: int, *, relays: bool = False, arrivals: bool = False
+    vertices: int,
+    normal_arcs: int,
+    ranks: int,
+    *,
+    relays: bool = False,
+    arrivals: bool = False,
+    uniquify: bool = False,
 ) -> Table:
     """Return the table of each of `ranks` GPUs beside subgraphs; `normal_arcs` are of the whole graph.
 
-    It is more if vertices go by way of mates (`relays`) or are asked for (`arrivals`, by NCCL).
+    It is more if vertices go by way of mates (`relays`), are asked for (`arrivals`, by NCCL), or if what was
+    sent is remembered (`uniquify`).
     """
     own, normal = -(-vertices // ranks), -(-normal_arcs // ranks)
     delegates, vertex = int(DELEGATE_SHARE * vertices), vertex_type(vertices)
@@ -46,6 +53,7 @@ def searching_rank(
         relayed=normal * relays,
         dn=delegates,
         dd=delegates,
+        uniquify=uniquify,
         fronts=True,
     )
     return (
@@ -64,34 +72,19 @@ def joining_rank(vertices: int, hooks: int, ranks: int) -> Table:
     return *buffers.components(nodes, nodes + hooks // ranks, vertex), Buffer("joined", vertex, nodes)
 
 
-def stripe(vertices: int, arcs: int, ranks: int, *, bitmask: bool = True) -> Table:
-    """Return the table of each of `ranks` GPUs over stripes; without bitmask bins have room for all arcs."""
-    own, entries = -(-vertices // ranks), arcs // ranks
-    room = min(entries, vertices) if bitmask else entries
-    tree = 32 if vertices < NARROW else 33
-    return (
-        *labels(own, tree),
-        *buffers.stripe(ranks, own, vertices, room, tree=True, bitmask=bitmask, huge=0),
-        *buffers.joined(own, vertex_type(vertices)),
-    )
-
-
-def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
+def ranks_on_cpu(graph: Extent, *, search: bool, together: bool, culled: bool = False) -> Table:
     """Return the table of all ranks on the CPU beside subgraphs, for a `search` or else for components.
 
-    A search may send all arcs between normal vertices in a level. Ranks of components take turns, or find
-    them `together`.
+    A search may send all arcs between normal vertices in a level, which may be `culled` before they are
+    sorted. Ranks of components take turns, or find them `together`.
     """
     n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
     arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
-    if search and graph.striped:
-        # Every rank has a bitmask of all vertices; a queue of a level, and its bins.
-        return (
-            *buffers.stripe_on_cpu(n, p * (n // 64 + p), tree=True),
-            *buffers.stripe_queue(arcs, vertex, tree=True),
-            *buffers.bins(arcs),
-        )
-    delegates = p * int(DELEGATE_SHARE * n)
+    delegates = 0 if graph.striped else p * int(DELEGATE_SHARE * n)
+    if search and culled:
+        # Every rank has a bitmask of all vertices.
+        own = *buffers.search_on_cpu(n, delegates), *buffers.culling_on_cpu(p * (n // 64 + p))
+        return *own, *buffers.nn_queue_on_cpu(arcs, vertex), *buffers.bins(arcs)
     if search:
         return *buffers.search_on_cpu(n, delegates), *buffers.search_messages_on_cpu(arcs, p)
     # All unions that are under way may come to one rank.
@@ -106,13 +99,8 @@ def ranks_on_cpu(graph: Extent, *, search: bool, together: bool) -> Table:
 def rank_device_bytes(graph: Extent, ranks: int, **ways: bool) -> int:
     """State what each of `ranks` GPUs takes of a partition; `ways` are those of `searching_rank`."""
     ranks = max(1, ranks)
-    return graph.bytes // ranks + total(searching_rank(graph.vertices, graph.normal_arcs or 0, ranks, **ways))
-
-
-def stripe_device_bytes(graph: Extent, ranks: int) -> int:
-    """State what each of `ranks` GPUs takes of stripes."""
-    ranks = max(1, ranks)
-    return graph.bytes // ranks + total(stripe(graph.vertices, graph.arcs, ranks))
+    normal = graph.arcs if graph.striped else graph.normal_arcs or 0
+    return graph.bytes // ranks + total(searching_rank(graph.vertices, normal, ranks, **ways))
 
 
 def component_bytes(graph: Extent, ranks: int) -> int:
@@ -133,8 +121,9 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     decoded = decoded_bytes(graph)
     compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
     counting = table("host", offsets=("i8", graph.vertices), lengths=("u4", (3, graph.vertices)))
-    searching = total(ranks_on_cpu(graph, search=bfs, together=False), "host")
-    own = decoded + total(ranks_on_cpu(graph, search=bfs, together=True), "host")
+    culled = any(name in parameters.tuning for name in CULLING)
+    searching = total(ranks_on_cpu(graph, search=bfs, together=False, culled=culled), "host")
+    own = decoded + total(ranks_on_cpu(graph, search=bfs, together=True, culled=culled), "host")
     working = max(searching, group_size and own // ranks + brought)
     # Labels of a search on the host, and what maps them back.
     after = 2 * labels
@@ -145,9 +134,9 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     need = Need(host, 0, (), workers=group_size, each_host_bytes=each)
     if not on_gpus:
         return replace(need, note=_why_ranks_on_cpu(parameters, graph, machine))
-    if bfs and not graph.striped:
+    if bfs:
         return _over_gpus(parameters, graph, machine, need)
-    return replace(need, device_bytes=(stripe_device_bytes if bfs else component_bytes)(graph, group_size))
+    return replace(need, device_bytes=component_bytes(graph, group_size))
 
 
 def _why_ranks_on_cpu(parameters: TraverseParameters, graph: Extent, machine: Machine) -> str:
@@ -167,7 +156,8 @@ def _over_gpus(parameters: TraverseParameters, graph: Extent, machine: Machine, 
     gpus = max(1, need.workers)
     relays = parameters.tuning.get("local_all_to_all") is True
     arrivals = parameters.transport == "nccl"
-    whole = rank_device_bytes(graph, gpus, relays=relays, arrivals=arrivals)
+    uniquify = parameters.tuning.get("uniquify") is True
+    whole = rank_device_bytes(graph, gpus, relays=relays, arrivals=arrivals, uniquify=uniquify)
     columns = min(graph.bytes, width_of(graph.vertices) * graph.arcs) // gpus
     try:
         plan = plan_ranks(parameters, machine, base=whole - columns, columns=columns, gpus=gpus)

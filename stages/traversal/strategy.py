@@ -348,9 +348,7 @@ def _constants(algorithm: str, strategy: str) -> dict[str, dict[str, list[Any]]]
 def _options_of_ranks() -> Iterator[tuple[str, Any]]:
     """Yield the options of searches of partitions, which are not chosen by a strategy."""
     from gravel.kernels.partition.options import SearchOptions
-    from gravel.kernels.striped.options import StripedOptions
 
-    for options in (SearchOptions, StripedOptions):
-        kinds = typing.get_type_hints(options)
-        for field in dataclasses.fields(options):
-            yield field.name, kinds[field.name]
+    kinds = typing.get_type_hints(SearchOptions)
+    for field in dataclasses.fields(SearchOptions):
+        yield field.name, kinds[field.name]

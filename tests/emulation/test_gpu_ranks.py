@@ -21,6 +21,7 @@ from gravel.stages.traverse import STAGE
 from gravel.stages.verify import VerifyParameters, verify
 from tests.directions import same_levels
 from tests.emulation import fake_cupy
+from tests.kernels.partition.culled_case import CULLING, FORWARD
 from tests.stages.ranks.test_searches import graph_of, search, split
 
 pytestmark = pytest.mark.usefixtures("cupy_on_cpu")
@@ -89,20 +90,22 @@ def test_gpus_find_what_the_cpu_does(ranks: int) -> None:
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_gpus_find_in_stripes_what_the_cpu_does(ranks: int) -> None:
     stored = stripes("tail_on_clique", ranks)
-    wanted, told = search(PlainContext(), stored)
+    tuning = {**FORWARD, **CULLING["exact"], "local_duplicates": True}
+    wanted, told = search(PlainContext(), stored, tuning=tuning)
     for context in (PlainContext(GPU), Workers(ranks)):
-        found, measured = search(context, stored, backend="cuda")
+        found, measured = search(context, stored, backend="cuda", tuning=tuning)
         assert numpy.array_equal(found.distance, wanted.distance)
         assert verify(
             PlainContext(), VerifyParameters(), graph=graph_of("tail_on_clique"), traversal=found
         ).checks
-        assert (measured.strategy, measured.backend) == ("striped", "cuda")
+        assert (measured.strategy, measured.backend) == ("partition", "cuda")
+        assert measured.ran["options"]["bins"] == "prefix_sum"
+        assert "bins" not in told.ran["options"]
         assert not any("on the CPU" in note for note in measured.notes)
         for mine, theirs in zip(measured.searches, told.searches, strict=True):
             assert mine["levels"] == theirs["levels"]
-            for key in ("frontier", "arcs", "vertices", "bytes", "between"):
-                assert mine["stripes"][key] == theirs["stripes"][key]
-            assert set(mine["stripes"]["exchange"]) == {0.0}
+            for key in ("normal", "arcs", "sent", "vertex_bytes"):
+                assert mine["ranks"][key] == theirs["ranks"][key]
     if ranks > 1:
         assert context.calls == 3
         assert "each of 2 ranks on its own worker" in measured.reason
@@ -113,7 +116,7 @@ def test_gpus_find_in_stripes_what_the_cpu_does(ranks: int) -> None:
 def test_options_and_outputs_of_stripes() -> None:
     stored = stripes("skewed_random", 2)
     wanted, _ = search(PlainContext(), stored)
-    tuning = {"bitmask": False, "warp_duplicates": False, "gather": "scan"}
+    tuning = {"local_duplicates": True, "bins": "prefix_sum", "predecessors": "smallest"}
     for output in ("distance", "predecessor"):
         found, _ = search(PlainContext(GPU), stored, backend="cuda", output=output, tuning=tuning)
         assert numpy.array_equal(getattr(found, output), getattr(wanted, output))
@@ -131,28 +134,21 @@ def test_what_gpus_cannot_do_is_said() -> None:
     stored = split("path_33", 2)
     with pytest.raises(StageError, match="2 ranks do not make 3 equal groups"):
         search(PlainContext(GPU), stored, backend="cuda", tuning={"groups": 3})
-    with pytest.raises(StageError, match="at most 1024 entries"):
-        search(Workers(2), stripes("path_33", 2), backend="cuda", tuning={"history": 4096})
-    with pytest.raises(StageError, match="gather is 'block'"):
-        search(PlainContext(GPU), stripes("path_33", 2), backend="cuda", tuning={"gather": "block"})
+    for cut in (stored, stripes("path_33", 2)):
+        with pytest.raises(StageError, match="bins: on GPUs for columns there and neither groups nor a red"):
+            search(PlainContext(GPU), cut, backend="cuda", tuning={"bins": "prefix_sum", "groups": 2})
     small = Machine(backend="cuda", threads=2, host_memory=1 << 32, device_memory=1000)
     for cut in (stored, stripes("path_33", 2)):
         with pytest.raises(StageError, match="this GPU has 1,000"):
             search(PlainContext(small), cut, backend="cuda")
 
 
-@pytest.mark.parametrize(
-    ("runs", "cut"),
-    [("partition.cuda.peer_rank.PeerRank", split), ("striped.cuda.search.PeerStripe", stripes)],
-    ids=["delegates", "stripes"],
-)
-def test_gpus_that_wait_in_vain_break_the_rank_group(
-    monkeypatch: pytest.MonkeyPatch, runs: str, cut: Any
-) -> None:
+@pytest.mark.parametrize("cut", [split, stripes], ids=["delegates", "stripes"])
+def test_gpus_that_wait_in_vain_break_the_rank_group(monkeypatch: pytest.MonkeyPatch, cut: Any) -> None:
     def given_up(self: Any, source: int) -> Any:
         raise RuntimeError("the search was given up")
 
-    monkeypatch.setattr(f"gravel.kernels.{runs}.run", given_up)
+    monkeypatch.setattr("gravel.kernels.partition.cuda.peer_rank.PeerRank.run", given_up)
     with pytest.raises(RankGroupBroken, match="given up"):
         search(Workers(2), cut("path_33", 2), backend="cuda")
     assert not rank.RESIDENT
@@ -162,7 +158,7 @@ def test_gpus_that_wait_in_vain_break_the_rank_group(
     ("facts", "most"),
     [
         ({"bytes": 900_000, "normal_arcs": 10_000}, 1_200_000),
-        ({"bytes": 408_000, "normal_arcs": 100_000, "striped": True}, 500_000),
+        ({"bytes": 408_000, "normal_arcs": 100_000, "striped": True}, 2_500_000),
     ],
     ids=["delegates", "stripes"],
 )

@@ -14,8 +14,6 @@ from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
 from gravel.kernels.partition.nccl.rank import NcclRank
-from gravel.kernels.striped import StripedSearch, stripe
-from gravel.kernels.striped.cuda import CudaStripedSearch
 from gravel.stages.rank_group import run_in_threads
 from tests.emulation import fake_cupy, lazy_cupy
 from tests.emulation.fake_nccl import Network
@@ -141,21 +139,6 @@ def test_every_level_of_ranks_that_send_has_a_clock(
             # The emulated clock gives 1 ms to each part.
             visit = 0.0 if options.reduction == "blocking" else 1.0
             assert [level.visit_milliseconds for level in found] == [visit] * len(found)
-
-
-@pytest.mark.usefixtures("cupy_on_cpu")
-def test_every_level_of_stripes_has_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.striped.cuda.launch.LOGGED_LEVELS", 5)
-    whole = stripe(*SHORT.csr(), ranks=2)
-    search, on_cpu = CudaStripedSearch(whole), StripedSearch(whole)
-    for source in (0, 31):
-        found, wanted = search.run(source), on_cpu.run(source)
-        assert found.directions == wanted.directions
-        for mine, theirs in zip(search.labels, on_cpu.labels, strict=True):
-            for name in ("frontier", "arcs", "claimed", "sent_bytes"):
-                every = [getattr(record, name) for record in theirs.levels]
-                assert [getattr(record, name) for record in mine.levels] == every
-            assert all(record.expand_milliseconds > 0 for record in mine.levels)
 
 
 def test_every_level_of_ranks_on_the_cpu_has_a_clock() -> None:

@@ -153,13 +153,12 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("CHUNK_WORDS", "partition.nccl.layout", "CHUNK_WORDS"),
         *same("partition.nccl.vertices", "ROW_NORMALS ROW_DELEGATES ROW_BACKWARD ROW_SENT"),
     ],
-    "kernels/striped/stripes.cu": [
-        ("THREADS", "striped.cuda.launch", "BLOCK"),
-        ("TIMES", "striped.cuda.launch", "TIMES"),
-        ("OF_BINS", "striped.cuda.launch", "OF_BINS"),
-        ("SIDES", "partition.buffers", "STRIPE_SIDES"),
-        *same("partition.buffers", "KEPT TAILS"),
-        ("sizeof(Stripe)", "striped.cuda.memory", "8 * len(FIELDS)"),
+    f"{PARTITION}/ranks_culled.cu": [
+        *same("partition.cuda.launch", "PREFIX_SUM UNIQUIFY BEST_EFFORT LOCAL_DUPLICATES"),
+        ("LEVEL_WORDS", "partition.cuda.launch", "CULLED_WORDS"),
+        ("LEVEL_WORDS - GATHERED_COUNTS", "partition.cuda.launch", "LEVEL_WORDS - 2"),
+        ("GATHERED_COUNTS", "partition.culled", "len(Gathered.__dataclass_fields__)"),
+        ("MAX_WARPS * WARP", "partition.cuda.launch", "BLOCK"),
     ],
     "kernels/probes/links.cu": [
         (name.upper(), "probes.links.peer", f"NUMBERS['{name}']")
@@ -218,7 +217,6 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
 STRUCTS = {
     f"{PARTITION}/ranks.cu": ("Rank", "partition.cuda.memory"),
     f"{PARTITION}/components.cu": ("Part", "partition.cuda.components_memory"),
-    "kernels/striped/stripes.cu": ("Stripe", "striped.cuda.memory"),
 }
 """Structs whose `FIELDS` Python lists, 8 bytes each."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
 from gravel.kernels.partition.layout import packed_bits
-from gravel.kernels.striped import stripe_rows
+from gravel.kernels.partition.stripes import stripe_rows
 from tests.emulation import grid_kernels
 from tests.emulation.strict_cupy import on_device
 from tests.kernels.cuda_case import fast_csr, rmat

@@ -16,8 +16,11 @@ from typing import Any, ClassVar
 import pytest
 
 from gravel.kernels import cuda
+from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
+from gravel.kernels.partition import SearchOptions
+from gravel.kernels.partition.cuda.memory import tree_of
 from gravel.pipeline.core.hardware import Device
 from gravel.pipeline.plan.builder import build_plan
 from gravel.pipeline.scheduler.cluster_start import plan_kernels
@@ -88,21 +91,23 @@ def test_subgraphs_read_the_layout_of_the_graph(codec: str, layout: str | None) 
 
 @pytest.mark.parametrize("output", ["both", "distance"])
 @pytest.mark.parametrize(
-    ("behind", "file"),
+    ("behind", "tuning", "file"),
     [
-        ([("partition", {})], "kernels/partition/ranks.cu"),
-        ([("partition", {"scheme": "striped"})], "kernels/striped/stripes.cu"),
-        ([("compress", {"codec": "blocks"}), ("partition", {})], "kernels/partition/ranks_encoded.cu"),
+        ([("partition", {})], {}, "ranks"),
+        ([("partition", {})], {"predecessors": "smallest"}, "ranks"),
+        ([("partition", {"scheme": "striped"})], {"local_duplicates": True}, "ranks_culled"),
+        ([("compress", {"codec": "blocks"}), ("partition", {})], {}, "ranks_encoded"),
     ],
 )
 def test_ranks_have_kernels_of_their_own(
-    behind: list[tuple[str, dict[str, Any]]], file: str, output: str
+    behind: list[tuple[str, dict[str, Any]]], tuning: dict[str, Any], file: str, output: str
 ) -> None:
     stages = all_stages()
     made_by = [(stage, stages[stage].parameters(**asked)) for stage, asked in behind]
-    asked = stages["traverse"].parameters(output=output, sources=[1])
+    asked = stages["traverse"].parameters(output=output, sources=[1], tuning=tuning)
     kernels = [each for each in kernels_ahead("traverse", asked, made_by) if each[0].endswith(".cu")]
-    assert kernels[0][0] == file
+    assert kernels[0][0] == f"kernels/partition/{file}.cu"
+    assert kernels[0][1]["TREE"] == str(tree_of(SearchOptions(**tuning), Asked(output=output)))
     for path, macros in kernels:
         declared = declared_variants(read_source(path))
         assert all(macros[name] in declared[name] for name in {**declared, **macros})

@@ -31,7 +31,7 @@ stages:
   cut:     {stage: partition, input: graph, ranks: 2}
   ranked:  {stage: traverse, input: cut, sources: [0]}
   striped: {stage: partition, input: graph, ranks: 2, scheme: striped}
-  several: {stage: traverse, input: striped, sources: [0]}
+  several: {stage: traverse, input: striped, sources: [0], paper: merrill2012_striped}
   check:   {stage: verify, graph: graph, traversal: bfs}
   summary:
     stage: report

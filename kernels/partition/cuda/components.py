@@ -59,9 +59,9 @@ class CudaComponents:
         Raises RuntimeError when a device waited for another longer than the time limit; a further run may
         follow.
         """
-        taken = self._devices.run()
+        milliseconds = self._devices.run()
         self.rounds_run = tuple(self._devices.each(ComponentsLaunch.rounds_run))
-        return ComponentsResult(self._devices.on(0, self._collect), taken, "partition")
+        return ComponentsResult(self._devices.on(0, self._collect), milliseconds, "partition")
 
     def _collect(self) -> Any:
         import cupy
@@ -100,10 +100,11 @@ class PeerComponents(GroupRank):
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        taken = self._run()
+        milliseconds = self._run()
         rounds_run = self._launch.rounds_run()
         # Ranks read every other rank's labels of delegates, one each, in every round.
         word = self._memory.arrays["values"].dtype.itemsize
         read = rounds_run.rounds * (self._group.size - 1) * self._memory.delegate_count * word
         component = self._memory.component()
-        return RankComponents(component if on_device else component.get(), taken, rounds_run.rounds, read, 0)
+        labels = component if on_device else component.get()
+        return RankComponents(labels, milliseconds, rounds_run.rounds, read, 0)

@@ -58,4 +58,4 @@ class ComponentsLaunch(DeviceLaunch):
         """Read what the last run logged."""
         rounds, _, *nanoseconds = self._log.get().tolist()
         named = zip(JOINING + EXCHANGING, nanoseconds, strict=True)
-        return Rounds(rounds, {phase: taken / 1e3 for phase, taken in named})
+        return Rounds(rounds, {phase: time / 1e3 for phase, time in named})

@@ -80,8 +80,8 @@ class Devices:
             raise RuntimeError(given_up(self.launches[0].time_limit))
         if any(self.each(lambda launch: launch.grow())):
             return self.run(*given)
-        taken = zip(self.launches, events, strict=True)
-        return max(float(launch.milliseconds(*each)) for launch, each in taken)
+        pairs = zip(self.launches, events, strict=True)
+        return max(float(launch.milliseconds(*each)) for launch, each in pairs)
 
     def synchronize(self) -> None:
         """Wait for all that was enqueued on the devices."""

@@ -15,14 +15,19 @@ from gravel.kernels.partition.cuda.by_degree import in_order
 from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
 from gravel.kernels.partition.cuda.staging import Staging
+from gravel.kernels.partition.culled import Gathered
 from gravel.kernels.partition.layout import find_delegate, mask_words
-from gravel.kernels.partition.options import OPTIMIZED, SearchOptions
+from gravel.kernels.partition.options import CULLING, OPTIMIZED, SearchOptions
 
 BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
 
-LINK_SECTORS, BEGAN, ENDED, FIRST_LEVEL, LEVEL_WORDS = 1, 2, 3, 5, 11
-"""Of the kernel's log, as `kernels/partition/ranks.cu` has them; its first word counts the levels."""
+LINK_SECTORS, BEGAN, ENDED, FIRST_LEVEL, LEVEL_WORDS, CULLED_WORDS = 1, 2, 3, 5, 11, 13
+"""Of the kernel's log, as `kernels/partition/ranks.cu` has them; its first word counts the levels. Levels of
+`ranks_culled.cu` have more words, of which the last four are `Gathered`."""
+
+PREFIX_SUM, UNIQUIFY, BEST_EFFORT, LOCAL_DUPLICATES = 1, 2, 4, 8
+"""Of `Part` in `kernels/partition/culled.cuh`."""
 
 LOGGED_LEVELS = 1 << 12
 """Levels that a log has room for at first, in 352 KiB; see `Launch.grow`."""
@@ -48,6 +53,7 @@ class Level:
     commit_wait: float
     reduce: float = 0.0  # masks, where they are reduced in rounds; not in `commit`
     relay: float = 0.0  # what is listed for other groups; not in `commit` either
+    gathered: Gathered | None = None  # of all ranks here, where nn arcs are culled
 
     @property
     def pulled(self) -> bool:
@@ -91,7 +97,9 @@ class Launch(LevelLaunch):
         import cupy
 
         self._delegates, self._numbers, self._ids = delegates, numbers, ids or {}
+        self._culled = options.culls
         file = "ranks_placed" if placed else "ranks" if staging is None else "ranks_staged"
+        file = "ranks_culled" if options.culls else file
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
         path = f"kernels/partition/{file}.cu"
@@ -99,14 +107,15 @@ class Launch(LevelLaunch):
         self._alone, self._here_count = len(view.points) == 1, len(view.here)
         self._placed = placed
         self._staged = staging is not None
-        described = [0, 0, 0]
+        described = [0, 0, 0, parts_of(options)]
         if staging is not None:
             self._schedule = cupy.asarray(staging.schedule())
-            described = [int(self._schedule.data.ptr), len(staging.rounds), staging.members]
+            described[:3] = int(self._schedule.data.ptr), len(staging.rounds), staging.members
         self._stages = cupy.asarray(numpy.array(described, numpy.uint64))
         d = len(delegates)
         # The level after the last is logged too.
-        self._allocate_log(LOGGED_LEVELS, first=FIRST_LEVEL, words=LEVEL_WORDS, beyond=1)
+        words = CULLED_WORDS if options.culls else LEVEL_WORDS
+        self._allocate_log(LOGGED_LEVELS, first=FIRST_LEVEL, words=words, beyond=1)
         self._tables = (
             self._table,
             self._here,
@@ -148,7 +157,8 @@ class Launch(LevelLaunch):
 
     def levels(self) -> tuple[Level, ...]:
         """Read the levels of the last search."""
-        return tuple(_read_levels(self._records().tolist(), self._here_count, staged=self._staged))
+        records = self._records().tolist()
+        return tuple(_read_levels(records, self._here_count, staged=self._staged, culled=self._culled))
 
     def link_bytes(self) -> int | None:
         """Count what the last search read out of host memory; None where columns were not placed."""
@@ -165,7 +175,33 @@ def packed_factors(options: SearchOptions, *, symmetric: bool) -> NDArray[numpy.
     return packed
 
 
-def _read_levels(records: Sequence[Sequence[int]], here: int, *, staged: bool) -> Iterator[Level]:
+def parts_of(options: SearchOptions) -> int:
+    """Make the kernel's word of the options by which nn arcs are culled and sorted."""
+    chosen = {
+        PREFIX_SUM: options.bins == "prefix_sum",
+        UNIQUIFY: options.uniquify,
+        BEST_EFFORT: options.bitmask == "best_effort",
+        LOCAL_DUPLICATES: options.local_duplicates,
+    }
+    return sum(part for part, wanted in chosen.items() if wanted)
+
+
+def check_culled(options: SearchOptions, *, placed: bool, layout: str | None, staged: bool) -> None:
+    """Raise ValueError for rows and ways that `kernels/partition/ranks_culled.cu` does not take."""
+    if not options.culls or not (placed or layout is not None or staged):
+        return
+    chosen = [name for name in CULLING if getattr(options, name) != getattr(SearchOptions, name)]
+    others = "encoded rows" if layout is not None else "columns in host memory" if placed else ""
+    raise ValueError(
+        f"{' and '.join(chosen)}: on GPUs for columns there and neither groups nor a reduction_algorithm"
+        + (f", and these are {others}" if others else "")
+        + "; leave one or the other out"
+    )
+
+
+def _read_levels(
+    records: Sequence[Sequence[int]], here: int, *, staged: bool, culled: bool
+) -> Iterator[Level]:
     """Read the kernel's log of all levels; the last record is that of the level after the last."""
     for words, later in itertools.pairwise(records):
         turned = [
@@ -185,4 +221,5 @@ def _read_levels(records: Sequence[Sequence[int]], here: int, *, staged: bool) -
             (met_again - committed) / 1e3,
             (reduced - met) / 1e3,
             (relayed - reduced) / 1e3,
+            Gathered(*words[LEVEL_WORDS - 2 :]) if culled else None,
         )

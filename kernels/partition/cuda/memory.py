@@ -90,6 +90,7 @@ class RankMemory(Table):
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : TREE of the kernels that search it.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
+    lists_nn : whether every frontier of nn is listed, for `kernels/partition/ranks_culled.cu`.
     apart : whether other ranks are on other devices.
     sends : for `gravel.kernels.partition.nccl`, which labels delegates apart and lists every frontier.
     placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
@@ -115,6 +116,7 @@ class RankMemory(Table):
         offset_dtype: Any,
         tree: int,
         uniquify: bool,
+        lists_nn: bool = False,
         apart: bool = False,
         sends: bool = False,
         placing: Placing | None = None,
@@ -151,7 +153,7 @@ class RankMemory(Table):
         if layout is not None:
             nn_columns = cupy.asarray(decoded(part.nn, layout))
         rare = NN_RARE * arc_count(part.nn) <= sum(arc_count(part.subgraph(name)) for name in SUBGRAPHS)
-        owned = rare and not sends and not self.placed and layout is None
+        owned = rare and not sends and not lists_nn and not self.placed and layout is None
         arrays["nn_owners"] = nn_owners(arrays["nn_offsets"]) if owned else cupy.empty(0, numpy.uint32)
         for name in ("nn", "nd"):
             arrays[f"{name}_mask"] = row_mask(arrays[f"{name}_offsets"])

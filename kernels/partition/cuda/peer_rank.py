@@ -10,7 +10,7 @@ from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
-from gravel.kernels.partition.cuda.launch import Launch
+from gravel.kernels.partition.cuda.launch import Launch, check_culled
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.mapping import GroupRank
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
@@ -51,8 +51,9 @@ class PeerRank(GroupRank):
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
         check_staged(staging, placed=placing is not None, layout=layout)
+        check_culled(options, placed=placing is not None, layout=layout, staged=staging is not None)
         wide = max(group.all_gather(widest(part))) >= WIDE or placing is not None or layout is not None
-        wide = wide or staging is not None
+        wide = wide or staging is not None or options.culls
         relay_starts = None
         if staging is not None and staging.relays:
             sent = numpy.array(group.all_gather(arcs_sent(part, group.size)))
@@ -71,6 +72,7 @@ class PeerRank(GroupRank):
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
             tree=self._tree,
             uniquify=options.uniquify,
+            lists_nn=options.culls,
             apart=group.size > 1,
             placing=placing,
             compaction=compaction,
@@ -104,7 +106,7 @@ class PeerRank(GroupRank):
 
         Raises RuntimeError, on every rank, when a device waited for another longer than the time limit.
         """
-        taken = self._run(source, self._depth)
+        milliseconds = self._run(source, self._depth)
         arrays = self._memory.arrays
         distance = arrays["distance"] if on_device else arrays["distance"].get()
         predecessor = None
@@ -112,7 +114,7 @@ class PeerRank(GroupRank):
             predecessor = self._memory.predecessors()
             predecessor = predecessor if on_device else predecessor.get()
         link = self._launch.link_bytes()
-        return RankLabels(distance, predecessor, taken, 0, self._records(), link_bytes=link)
+        return RankLabels(distance, predecessor, milliseconds, 0, self._records(), link_bytes=link)
 
     def _records(self) -> tuple[LevelRecord, ...]:
         """Describe the levels: labels and masks count as reduction, waiting as exchange."""
@@ -133,6 +135,7 @@ class PeerRank(GroupRank):
                 read,
                 fronts if "nn" in level.backward[0] else 4 * level.arrived,
                 level.relay / 1e3,
+                gathered=level.gathered,
             )
             for level in self._launch.levels()
         )

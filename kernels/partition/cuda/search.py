@@ -15,7 +15,7 @@ from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
 from gravel.kernels.partition.cuda.devices import Devices
-from gravel.kernels.partition.cuda.launch import Launch, Level
+from gravel.kernels.partition.cuda.launch import Launch, Level, check_culled
 from gravel.kernels.partition.cuda.launching import width_macros
 from gravel.kernels.partition.cuda.memory import RankMemory, tree_of
 from gravel.kernels.partition.cuda.placing import Placing
@@ -71,7 +71,10 @@ class CudaPartitionSearch:
         layout = layout_of(graph.parts[0])
         check_encoded(layout, graph.delegates.dtype, placing)
         check_staged(self._staging, placed=placing is not None, layout=layout)
+        staged = self._staging is not None
+        check_culled(options, placed=placing is not None, layout=layout, staged=staged)
         wide = wide or placing is not None or layout is not None or self._staging is not None
+        wide = wide or options.culls
         self._numbers, self._ids = None, dict[int, CompactIds]()
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and self._have_room(graph):
@@ -104,6 +107,7 @@ class CudaPartitionSearch:
             "offset_dtype": offset_dtype,
             "tree": self._tree,
             "uniquify": self.options.uniquify,
+            "lists_nn": self.options.culls,
             "apart": len(self.devices) > 1,
             "placing": placing,
         }

@@ -130,7 +130,7 @@ class NcclRank:
         except Exception:
             self._communicator.close()
             raise
-        taken = self._clock.whole()
+        milliseconds = self._clock.whole()
         distance, keys = self._arrays["distance"], self._arrays["keys"]
         predecessor = (keys if on_device else keys.get()).view(numpy.int64) if self._tree else None
         levels = []
@@ -141,7 +141,7 @@ class NcclRank:
             parts = visit, reduce, exchange
             levels.append(LevelRecord(*counts, *parts, masks, vertices, local, within))
         return RankLabels(
-            distance if on_device else distance.get(), predecessor, taken, answered, tuple(levels)
+            distance if on_device else distance.get(), predecessor, milliseconds, answered, tuple(levels)
         )
 
     def _search(self, source: int) -> tuple[list[Record], int]:

@@ -26,6 +26,32 @@ PRESETS = (
         ),
     ),
     Preset(
+        "merrill2012_striped",
+        "traverse",
+        "Merrill, Garland, Grimshaw, PPoPP 2012, section 6",
+        (
+            Setting("tuning.direction_optimized", (False,), "section 6.1"),
+            Setting("tuning.nn_directed", (False,), "section 6.1"),
+            Setting("tuning.uniquify", (True, False), "section 6.1"),
+            Setting(
+                "tuning.bitmask",
+                ("best_effort",),
+                "section 6.1: of all vertices",
+                {"tuning.uniquify": (True,)},
+            ),
+            Setting("tuning.local_duplicates", (True, False), "section 6.1"),
+            Setting("tuning.bins", ("prefix_sum",), "section 6.1: radix sort"),
+            Setting("sources", ({"random": 100},), "section 5.5", strict=False),
+            Setting("tuning.predecessors"),
+        ),
+    ),
+    Preset(
+        "merrill2012_striped",
+        "partition",
+        "Merrill, Garland, Grimshaw, PPoPP 2012, section 6",
+        (Setting("scheme", ("striped",), "section 6.1"),),
+    ),
+    Preset(
         "topc2015",
         "traverse",
         "Merrill, Garland, Grimshaw, TOPC 2015",

@@ -12,6 +12,7 @@ from typing import Any
 
 from gravel.stages.artifacts import Measurement
 from gravel.stages.charts import COLORS, Axis, Curves, Line, Rows, RowSeries
+from gravel.stages.ranks.levels import GATHERED
 from gravel.stages.sections.ranks import in_turns
 from gravel.stages.sections.rates import ARC_RATE, harmonic_mean, rates
 from gravel.stages.sections.section import Made, Runs, Section, figure, table
@@ -19,6 +20,9 @@ from gravel.stages.sections.studies import coordinates
 
 ENDS = ("local duplicate", "in the bitmask", "own", "sent")
 """What becomes of a neighbour that is gathered."""
+
+CULLED_BY = {"uniquify": "bitmask", "local_duplicates": "local duplicates"}
+"""Options by which neighbours are dropped, in words."""
 
 MAX_BARS = 24
 """Runs whose neighbours are drawn: more bars cannot be read."""
@@ -34,14 +38,14 @@ class StripedRun:
     one: Measurement
 
     @property
-    def stripes(self) -> list[Made]:
+    def levels(self) -> list[Made]:
         """The records of the ranks, by search."""
-        return [search["stripes"] for search in self.one.searches]
+        return [search["ranks"] for search in self.one.searches]
 
     @property
     def ranks(self) -> int:
         """The number of ranks."""
-        return len(self.stripes[0]["between"])
+        return int(self.one.graph["partition"]["ranks"])
 
     @property
     def output(self) -> str:
@@ -50,11 +54,10 @@ class StripedRun:
 
     @property
     def culling(self) -> str:
-        """The options that were given, in words."""
+        """What is not culled, in words; nothing where all is."""
         tuning = self.one.asked["tuning"]
-        left_out = [name.replace("_", " ") for name, value in tuning.items() if value is False]
-        options = [f"{name}={value}" for name, value in tuning.items() if value is not False]
-        return ", ".join([*options, *([f"no {' or '.join(left_out)}"] if left_out else [])])
+        left_out = [words for name, words in CULLED_BY.items() if not tuning.get(name)]
+        return f"no {' or '.join(left_out)}" if left_out else ""
 
     @property
     def rate(self) -> float | None:
@@ -66,11 +69,9 @@ class StripedRun:
     def ends(self) -> list[float]:
         """The share of each of `ENDS` in the neighbours of all searches."""
         sums = [0, 0, 0, 0]
-        for stripe in self.stripes:
-            own = sum(row[rank] for rank, row in enumerate(stripe["between"]))
-            for place, count in enumerate(
-                (sum(stripe["duplicates"]), sum(stripe["masked"]), own, sum(stripe["vertices"]))
-            ):
+        for levels in self.levels:
+            arcs, duplicates, masked, sent = (sum(levels[name]) for name in GATHERED)
+            for place, count in enumerate((duplicates, masked, arcs - duplicates - masked - sent, sent)):
                 sums[place] += count
         return [count / max(1, sum(sums)) for count in sums]
 
@@ -90,7 +91,7 @@ def striped_sections(members: Runs) -> list[Made]:
 def _runs(members: Runs) -> list[StripedRun]:
     runs = []
     for label, one in members:
-        if not one.searches or any("stripes" not in search for search in one.searches):
+        if not one.searches or any("masked" not in search.get("ranks", {}) for search in one.searches):
             continue
         at = coordinates(label)
         values = [value for axis, value in at.items() if axis not in ("ranks", "output", "culling")]
@@ -242,7 +243,8 @@ def _ends_figure(runs: Sequence[StripedRun]) -> dict[str, Any] | None:
 def _table(runs: Sequence[StripedRun]) -> Made:
     rows: list[list[Any]] = []
     for run in runs:
-        stripes = run.stripes
+        levels = run.levels
+        work = [sum(each["visit"]) + sum(each["reduce"]) for each in levels]
         reached = sum(search["reached"] for search in run.one.searches)
         rows.append(
             [
@@ -250,22 +252,21 @@ def _table(runs: Sequence[StripedRun]) -> Made:
                 run.ranks,
                 run.output,
                 run.culling,
-                mean(sum(one["arcs"]) for one in stripes),
+                mean(sum(each["arcs"]) for each in levels),
                 *(100 * share for share in run.ends[:2]),
-                sum(sum(one["vertices"]) for one in stripes) / max(1, reached),
-                mean(sum(one["bytes"]) for one in stripes),
-                mean(max(one["computation"]) for one in stripes),
-                mean(min(one["communication"]) for one in stripes),
+                sum(sum(each["sent"]) for each in levels) / max(1, reached),
+                mean(sum(each["vertex_bytes"]) for each in levels),
+                mean(work),
+                mean(sum(each["exchange"]) for each in levels),
                 mean(search["milliseconds"] for search in run.one.searches),
                 run.rate,
             ]
         )
     return table(
         "Searches over stripes",
-        "Means over the sources. Computation is that of the rank that computed longest, and "
-        "communication that of the rank that waited least"
+        "Means over the sources. Computation and communication are those of the slowest rank in each level"
         + (
-            "; of ranks that took turns in one process, it is what the others computed."
+            "; of ranks that took turns in one process, communication is what the others computed."
             if any(in_turns(run.one) for run in runs)
             else "."
         ),

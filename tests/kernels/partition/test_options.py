@@ -6,19 +6,17 @@ import pytest
 
 from gravel.kernels.partition import SearchOptions
 from gravel.kernels.partition.options import BARRIER_SECONDS, MAX_BARRIER_SECONDS, given_up
-from gravel.kernels.striped.options import StripedOptions
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traversal.strategy import barrier_limit, refusals, tuning_faults
 
 
-@pytest.mark.parametrize("options", [SearchOptions, StripedOptions])
-def test_the_limit_is_an_option_and_is_checked(options: type) -> None:
-    assert options().barrier_seconds == BARRIER_SECONDS
-    assert options(barrier_seconds=MAX_BARRIER_SECONDS).barrier_seconds == MAX_BARRIER_SECONDS
+def test_the_limit_is_an_option_and_is_checked() -> None:
+    assert SearchOptions().barrier_seconds == BARRIER_SECONDS
+    assert SearchOptions(barrier_seconds=MAX_BARRIER_SECONDS).barrier_seconds == MAX_BARRIER_SECONDS
     for seconds in (0, -1.0, MAX_BARRIER_SECONDS + 1, math.inf, math.nan):
         with pytest.raises(ValueError, match="it is above 0 and at most 3600, and 20 by default"):
-            options(barrier_seconds=seconds)
+            SearchOptions(barrier_seconds=seconds)
 
 
 def test_the_error_says_the_limit_and_what_to_do() -> None:

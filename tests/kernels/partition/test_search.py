@@ -148,7 +148,7 @@ def test_directions_turn_for_each_subgraph_where_work_is_saved() -> None:
 
 
 def test_a_direction_follows_the_work() -> None:
-    sources = Ends(hidden=1000)
+    sources = Ends(unvisited=1000)
     sources.advance(new=100, arcs=600)
     factors = {"to_backward": 0.5, "to_forward": 0.05}
     # A tenth of the sources is new, so a destination expects ten looks.

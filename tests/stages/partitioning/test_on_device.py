@@ -10,7 +10,7 @@ import pytest
 from gravel.kernels.arrays import backend_of
 from gravel.kernels.partition import census, census_cpu, chunks, chunks_cuda, shares
 from gravel.kernels.partition.layout import packed_bits
-from gravel.kernels.striped import stripe_rows
+from gravel.kernels.partition.stripes import stripe_rows
 from gravel.stages.context import PlainContext
 from gravel.stages.partitioning import on_device
 from tests.gravel.samples import by_id, random_edges

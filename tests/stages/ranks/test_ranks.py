@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from gravel.kernels.partition import to_arrays
-from gravel.kernels.striped import check_stripes, stripe
+from gravel.kernels.partition.stripes import stripe
 from gravel.stages.artifacts import Graph, Ordering, Partition
 from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
@@ -27,6 +27,7 @@ from tests.zoo import zoo
 
 BY_NAME = {member.name: member for member in zoo()}
 RANKS = [1, 2, 3, 4, 7]
+PAPER = "merrill2012_striped"
 
 
 def stripes(graph: Graph, ranks: int, context: PlainContext | None = None) -> Partition:
@@ -74,36 +75,38 @@ def test_every_small_graph_in_lock_step_and_by_a_rank_group(ranks: int) -> None:
                 continue
             single, whole = search(PlainContext(), graph)
             stored = stripes(graph, ranks)
-            alone, told = search(PlainContext(), stored)
+            alone, told = search(PlainContext(), stored, paper=PAPER)
             context = RankGroupContext(ranks)
-            together, measured = search(context, stored)
+            together, measured = search(context, stored, paper=PAPER)
             for found in (alone, together):
                 assert numpy.array_equal(found.distance, single.distance)
                 assert numpy.array_equal(found.predecessor, single.predecessor)
             assert context.calls == ([ranks] * 3 if ranks > 1 else [])
             assert not rank.RESIDENT
-            assert told.strategy == measured.strategy == "striped"
+            assert told.strategy == measured.strategy == "partition"
             assert any("took turns" in note for note in told.notes) == (ranks > 1)
             assert verify(PlainContext(), VerifyParameters(), graph=graph, traversal=alone).checks
             for one, mine, theirs in zip(whole.searches, told.searches, measured.searches, strict=True):
                 for key in ("reached", "arcs", "edges", "depth"):
                     assert one[key] == mine[key] == theirs[key]
-                for key in ("frontier", "arcs", "duplicates", "masked", "vertices", "bytes", "between"):
-                    assert mine["stripes"][key] == theirs["stripes"][key]
-                assert sum(mine["stripes"]["arcs"]) == one["arcs"]
-                assert len(mine["stripes"]["expand"]) == one["depth"] + 1
-                assert len(mine["stripes"]["computation"]) == ranks
+                for key in ("normal", "arcs", "duplicates", "masked", "sent", "vertex_bytes"):
+                    assert mine["ranks"][key] == theirs["ranks"][key]
+                assert sum(mine["ranks"]["arcs"]) == one["arcs"]
+                assert len(mine["ranks"]["visit"]) == one["depth"] + 1
 
 
-def test_what_crosses_is_told_rank_by_rank() -> None:
-    _, measured = search(PlainContext(), stripes(graph_of("skewed_random"), 3))
+def test_what_becomes_of_arcs_is_told_where_they_are_culled() -> None:
+    stored = stripes(graph_of("skewed_random"), 3)
+    _, measured = search(PlainContext(), stored, paper=PAPER)
     for record in measured.searches:
-        told = record["stripes"]
-        between = numpy.array(told["between"])
-        assert between.shape == (3, 3)
-        assert sum(told["vertices"]) == between.sum() - numpy.trace(between) > 0
-        assert sum(told["bytes"]) == 8 * sum(told["vertices"])
-        assert sum(told["arcs"]) == sum(told["duplicates"]) + sum(told["masked"]) + between.sum()
+        told = record["ranks"]
+        assert sum(told["vertex_bytes"]) == 4 * sum(told["sent"]) > 0
+        assert sum(told["duplicates"]) > 0
+        assert sum(told["masked"]) > 0
+        dropped = zip(told["duplicates"], told["masked"], told["sent"], strict=True)
+        assert all(arcs >= sum(ends) for arcs, ends in zip(told["arcs"], dropped, strict=True))
+    _, plain = search(PlainContext(), stored)
+    assert all("masked" not in record["ranks"] for record in plain.searches)
 
 
 @pytest.mark.parametrize("output", ["distance", "predecessor"])
@@ -166,21 +169,22 @@ def test_components_of_stripes() -> None:
 
 def test_options_are_tuning_constants() -> None:
     stored = stripes(graph_of("skewed_random"), 4)
-    plain, told = search(PlainContext(), stored)
-    tuning = {"bitmask": False, "local_duplicates": False}
-    asked, measured = search(RankGroupContext(4), stored, tuning=tuning)
+    plain, told = search(PlainContext(), stored, paper=PAPER)
+    tuning = {"uniquify": False, "local_duplicates": False}
+    asked, measured = search(RankGroupContext(4), stored, paper=PAPER, tuning=tuning)
     assert numpy.array_equal(asked.predecessor, plain.predecessor)
     for dropped, kept in zip(told.searches, measured.searches, strict=True):
-        assert sum(kept["stripes"]["duplicates"]) == sum(kept["stripes"]["masked"]) == 0
-        assert sum(kept["stripes"]["vertices"]) > sum(dropped["stripes"]["vertices"])
+        assert sum(kept["ranks"]["duplicates"]) == sum(kept["ranks"]["masked"]) == 0
+        assert sum(kept["ranks"]["sent"]) > sum(dropped["ranks"]["sent"])
 
 
 @pytest.mark.parametrize(
     ("tuning", "words"),
     [
-        ({"bitmsk": True}, "stripes has no constant 'bitmsk' .did you mean 'bitmask'"),
-        ({"bitmask": 1}, "'bitmask' of a search over stripes is 1; it is true or false"),
-        ({"history": 3}, "power of two"),
+        ({"bitmsk": "exact"}, "ranks has no constant 'bitmsk' .did you mean 'bitmask'"),
+        ({"local_duplicates": 1}, "'local_duplicates' of a search over ranks is 1; it is true or false"),
+        ({"bitmask": "best_effort"}, "set uniquify, too"),
+        ({"bins": "sorted"}, "it can be 'atomic' or 'prefix_sum'"),
     ],
 )
 def test_wrong_options_are_said(tuning: dict[str, Any], words: str) -> None:
@@ -193,9 +197,12 @@ def test_what_does_not_go_together_is_refused() -> None:
         PartitionParameters(scheme="striped", threshold=3)
     with pytest.raises(StageError, match="scheme striped is not compressed"):
         compress(PlainContext(), CompressParameters(), input=stripes(graph_of("path_33"), 2))
-    star = partition(PlainContext(), PartitionParameters(ranks=2, threshold=2), input=graph_of("star_300"))
-    with pytest.raises(ValueError, match="delegates, and stripes have none"):
-        check_stripes(load_partition(star))
+    with pytest.raises(
+        ValidationError, match=r"has scheme striped .section 6.1., and delegates is asked for"
+    ):
+        PartitionParameters(paper=PAPER, scheme="delegates")
+    with pytest.raises(ValidationError, match=r"has tuning.bins prefix_sum .* and atomic is asked for"):
+        TraverseParameters(paper=PAPER, tuning={"bins": "atomic"})
 
 
 @pytest.mark.parametrize("ranks", [1, 4])
@@ -224,7 +231,7 @@ def test_memory_stays_within_the_stated_need(ranks: int) -> None:
     assert most < need.host_bytes
     size = sum(array.nbytes for array in stored.arrays.values())
     assert 0.9 * extent.bytes < size <= extent.bytes
-    asked = TraverseParameters(sources={"random": 2})
+    asked = TraverseParameters(sources={"random": 2}, paper=PAPER)
     need = TRAVERSE.estimate(asked, {"input": (extent,)}, machine)
     assert need.workers == (ranks if ranks > 1 else 0)
     _, most = peak(lambda: TRAVERSE.run(PlainContext(machine), asked, input=stored))

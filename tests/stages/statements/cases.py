@@ -140,7 +140,7 @@ CASES: dict[str, Case] = {
     "bfs partition": _bfs("partition"),
     "bfs partition ranks": Case("traverse", TWO, {"input": "partition"}, reserved=4),
     "bfs dense partition": _bfs("dense partition"),
-    "bfs striped": _bfs("partition striped"),
+    "bfs striped": _bfs("partition striped", paper="merrill2012_striped"),
     "bfs distributed": _bfs("distribute"),
     "bfs dense distributed": _bfs("dense distribute"),
     "components": _components("graph"),
@@ -249,7 +249,9 @@ CASES |= {
     "bfs dense on a GPU": _on_gpus("traverse", {**TWO, "strategy": "direction_optimizing"}, "dense"),
     "bfs on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition"),
     "bfs on GPUs by NCCL": _on_gpus("traverse", {**TWO, **CUDA, "transport": "nccl"}, "partition"),
-    "bfs striped on GPUs": _on_gpus("traverse", {**TWO, **CUDA}, "partition striped"),
+    "bfs striped on GPUs": _on_gpus(
+        "traverse", {**TWO, **CUDA, "paper": "merrill2012_striped"}, "partition striped"
+    ),
     "bfs spread over GPUs": _on_gpus(
         "traverse", {"sources": {"random": 64}, "sources_over": "workers"}, "graph"
     ),

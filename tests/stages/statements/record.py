@@ -58,7 +58,7 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("reorder auto", "host"): (88 << 20, "a sample, whose memory the allocator may keep"),
     ("reorder community", "host"): (64 << 20, "clusters that do not join, where the next graph is as large"),
     ("bfs streamed", "host"): (96 << 20, "buffers of which small rows need one, and may take three"),
-    ("bfs striped", "host"): (160 << 20, "a level may have all arcs"),
+    ("bfs striped", "host"): (448 << 20, "a level may have all arcs, of which none is dropped"),
     **{(f"{name} dense partition", "host"): _ARRIVALS for name in ("bfs", "components")},
     **{(f"report{kind}", "host"): _NUMBA for kind in ("", " ranks", " with predictions")},
     ("links", "host"): (64 << 20, "ranks in processes of their own, each with what carries messages"),

@@ -129,9 +129,11 @@ def test_the_paper_s_own_settings(cache: Path) -> None:
 
 
 def test_every_option_of_a_search_is_tried() -> None:
-    plan = build_plan(load_workflow(WORKFLOWS / "papers/delegates_options.yaml"))
-    runs: list[Any] = [run for run in plan.runs.values() if run.stage.name == "traverse"]
-    tried = {name for run in runs for name in run.parameters.tuning}
+    tried: set[str] = set()
+    for name in ("delegates_options", "merrill_striped"):
+        plan = build_plan(load_workflow(WORKFLOWS / f"papers/{name}.yaml"))
+        runs: list[Any] = [run for run in plan.runs.values() if run.stage.name == "traverse"]
+        tried |= {name for run in runs for name in run.parameters.tuning}
     # How long ranks wait for each other changes no search.
     assert tried == {each.name for each in fields(SearchOptions)} - {"barrier_seconds"}
 

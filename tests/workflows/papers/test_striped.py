@@ -10,7 +10,9 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_csr
-from gravel.kernels.striped import StripedSearch, stripe
+from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.partition import PartitionSearch, SearchOptions
+from gravel.kernels.partition.stripes import stripe
 from gravel.pipeline.cli import main
 from tests.kernels.cuda_case import fast_csr
 from tests.pipeline.workers.test_rendezvous import gravel, outputs
@@ -59,7 +61,7 @@ stages:
   edges: {stage: ingest, source: {rmat: {scale: 10, edge_factor: 8, seed: 5}}}
   graph: {stage: symmetrize, input: edges}
   split: {stage: partition, input: graph, ranks: "${ranks}", scheme: striped}
-  bfs:   {stage: traverse, input: split, sources: {random: 4, seed: 3}}
+  bfs:   {stage: traverse, input: split, sources: {random: 4, seed: 3}, paper: merrill2012_striped}
   check: {stage: verify, graph: graph, traversal: bfs}
 """
 
@@ -77,10 +79,10 @@ def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
         ranks = int(key.split("ranks=")[1].rstrip("]"))
         assert numpy.array_equal(traversal.distance, single.distance)
         assert numpy.array_equal(traversal.predecessor, single.predecessor)
-        assert measurement.strategy == "striped"
+        assert measurement.strategy == "partition"
         if ranks > 1:
             assert f"each of {ranks} ranks on its own worker" in measurement.reason
-            assert all(sum(one["stripes"]["bytes"]) > 0 for one in measurement.searches)
+            assert all(sum(one["ranks"]["sent"]) > 0 for one in measurement.searches)
 
 
 @needs_data
@@ -88,11 +90,13 @@ def test_any_number_of_workers_finds_the_same(tmp_path: Path) -> None:
 def test_every_real_graph_is_searched_alike(path: Path) -> None:
     graph = read(path)
     source = int(graph.source[len(graph.source) // 2])
+    culled = SearchOptions(uniquify=True, bitmask="best_effort", local_duplicates=True)
     named = ZooGraph(path.name, len(graph.ids), graph.source, graph.target)
     for symmetric in (True, False):
         offsets, columns = fast_csr(named, symmetric=symmetric)
         single = prepare_csr(offsets, columns, symmetric=symmetric).run(source)
         for ranks in (1, 2, 3, 4, 7):
-            found = StripedSearch(stripe(offsets, columns, ranks=ranks)).run(source)
+            whole = stripe(offsets, columns, ranks=ranks)
+            found = PartitionSearch(whole, Asked(symmetric=symmetric), culled).run(source)
             assert numpy.array_equal(found.distance, single.distance)
             assert numpy.array_equal(found.predecessor, single.predecessor)

@@ -19,18 +19,23 @@ def told(ranks: int, *, own: int, sent: int, duplicates: int = 0, masked: int = 
         "arcs": [own * ranks + over_wires + duplicates + masked],
         "duplicates": [duplicates],
         "masked": [masked],
-        "vertices": [over_wires],
-        "bytes": [4 * over_wires],
-        "between": [[own if row == column else sent for column in range(ranks)] for row in range(ranks)],
-        "computation": [float(rank + 1) for rank in range(ranks)],
-        "communication": [float(rank + 5) for rank in range(ranks)],
+        "sent": [over_wires],
+        "vertex_bytes": [4 * over_wires],
+        "visit": [float(ranks - 1)],
+        "reduce": [1.0],
+        "exchange": [5.0],
     }
 
 
+CULLED = {"uniquify": True, "local_duplicates": True}
+
+
 def measured(milliseconds: float, told_by_ranks: dict[str, Any], **more: Any) -> Measurement:
-    asked = {"output": more.pop("output", "distance"), "tuning": more.pop("tuning", {})}
-    one = searched("striped", milliseconds, asked=asked, **more)
-    return replace(one, searches=[search | {"stripes": told_by_ranks} for search in one.searches])
+    tuning = CULLED | more.pop("tuning", {})
+    asked, ranks = {"output": more.pop("output", "distance"), "tuning": tuning}, more.pop("ranks", 1)
+    one = searched("partition", milliseconds, asked=asked, **more)
+    records = [search | {"ranks": told_by_ranks} for search in one.searches]
+    return replace(one, searches=records, graph=one.graph | {"partition": {"ranks": ranks}})
 
 
 def sections(members: list[tuple[str, Measurement]]) -> dict[str, dict[str, Any]]:
@@ -45,7 +50,7 @@ def test_rates_with_more_ranks() -> None:
     members = [
         (
             f"bfs[graph={graph},ranks={ranks},output={output}]",
-            measured(base / gain, told(ranks, own=2, sent=1), output=output),
+            measured(base / gain, told(ranks, own=2, sent=1), output=output, ranks=ranks),
         )
         for graph, base, gains in (("deep", 8.0, (1.0, 0.5)), ("wide", 2.0, (1.0, 2.0)))
         for ranks, gain in zip((1, 3), gains, strict=True)
@@ -75,7 +80,7 @@ def test_sizes_and_degrees() -> None:
             f"sized[vertices={vertices},degree={degree},output={output}]",
             replace(
                 measured(100 / degree, told(4, own=1, sent=1), output=output),
-                graph={"vertices": vertices, "arcs": 904, "symmetric": True, "digest": f"{vertices}{degree}"},
+                graph={"vertices": vertices, "arcs": 904, "symmetric": True, "partition": {"ranks": 4}},
             ),
         )
         for vertices in (1000, 2000)
@@ -92,10 +97,12 @@ def test_sizes_and_degrees() -> None:
 def test_what_is_sent_and_what_is_not() -> None:
     members = [
         ("bfs[graph=a,ranks=1]", measured(1.0, told(1, own=4, sent=0))),
-        ("bfs[graph=a,ranks=2]", measured(1.0, told(2, own=2, sent=1, duplicates=3, masked=1))),
+        ("bfs[graph=a,ranks=2]", measured(1.0, told(2, own=2, sent=1, duplicates=3, masked=1), ranks=2)),
         (
             "culled[graph=a,culling=none]",
-            measured(1.0, told(2, own=3, sent=2), tuning={"bitmask": False, "local_duplicates": False}),
+            measured(
+                1.0, told(2, own=3, sent=2), tuning={"uniquify": False, "local_duplicates": False}, ranks=2
+            ),
         ),
     ]
     data = sections(members)["What is sent over stripes, and what is not"]["data"]
@@ -105,7 +112,7 @@ def test_what_is_sent_and_what_is_not() -> None:
 
 
 def test_a_search_that_reaches_nothing_has_no_rate() -> None:
-    found = sections([("bfs[ranks=2]", measured(1.0, told(2, own=0, sent=0), arcs=0))])
+    found = sections([("bfs[ranks=2]", measured(1.0, told(2, own=0, sent=0), arcs=0, ranks=2))])
     assert found["Searches over stripes"]["rows"][0][-1] is None
     assert "Rates over stripes with more ranks" not in found
 

@@ -1,12 +1,12 @@
-"""Checks and times striped searches on the GPUs of one host, with each level's split, in one call.
+"""Checks and times searches over stripes on the GPUs of one host, with each level's split, in one call.
 
-    python -m tests.benchmarks.striped 20 22 --ranks 1 2 --sources 16
+    python -m tests.benchmarks.stripes 20 22 --ranks 1 2 --sources 16
 
 Kronecker graphs (edge factor 16) are made on the first GPU and striped on the host. Ranks are timed on
 one GPU and, where there are as many, on a GPU each. Distances and trees of some sources are compared
 with those of the single-GPU top-down search before anything is timed. G arcs/s counts the arcs of the
-searched component, as Merrill, Garland and Grimshaw (PPoPP 2012) do. `--options` times what culling
-does, and the gathers.
+searched component, as Merrill, Garland and Grimshaw (PPoPP 2012) do. `--options` times what culling and bins
+do, beside the same ranks without them.
 """
 
 from __future__ import annotations
@@ -21,23 +21,33 @@ import cupy
 from gravel.kernels.bfs import prepare as prepare_single
 from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.cuda.wake import wake_all
-from gravel.kernels.partition import PartitionedGraph
-from gravel.kernels.striped import StripedOptions, stripe
-from gravel.kernels.striped.cuda import CudaStripedSearch
+from gravel.kernels.partition import PartitionedGraph, SearchOptions
+from gravel.kernels.partition.cuda import CudaPartitionSearch
+from gravel.kernels.partition.stripes import stripe
 from tests.benchmarks.graphs import rows_of, sources_of
 from tests.benchmarks.program import parser_of, say
 
 CHECKED = 3
 """Sources whose results are compared."""
 
+PAPER = SearchOptions(
+    direction_optimized=False,
+    nn_directed=False,
+    uniquify=True,
+    bitmask="best_effort",
+    bins="prefix_sum",
+    local_duplicates=True,
+)
+
 OPTIONS = {
-    "as chosen": StripedOptions(),
-    "no local duplicates": StripedOptions(local_duplicates=False),
-    "no warp duplicates": StripedOptions(warp_duplicates=False),
-    "no bitmask": StripedOptions(bitmask=False),
-    "no culling": StripedOptions(bitmask=False, local_duplicates=False),
-    "gather warp": StripedOptions(gather="warp"),
-    "gather scan": StripedOptions(gather="scan"),
+    "as the paper": PAPER,
+    "no local duplicates": replace(PAPER, local_duplicates=False),
+    "exact bitmask": replace(PAPER, bitmask="exact"),
+    "no bitmask": replace(PAPER, uniquify=False, bitmask="exact"),
+    "no culling": replace(PAPER, uniquify=False, bitmask="exact", local_duplicates=False),
+    "atomic bins": replace(PAPER, bins="atomic"),
+    "plain ranks": SearchOptions(direction_optimized=False, nn_directed=False, uniquify=True),
+    "ranks that turn": SearchOptions(),
 }
 
 
@@ -72,9 +82,8 @@ class Bench:
 
     def check(self, whole: PartitionedGraph, devices: range) -> None:
         """Compare distances, and every tree's distances with those of its predecessors."""
-        search = CudaStripedSearch(
-            whole, Asked(output="both"), StripedOptions(barrier_seconds=5.0), devices=devices
-        )
+        asked = Asked(output="both", symmetric=True)
+        search = CudaPartitionSearch(whole, asked, replace(PAPER, barrier_seconds=5.0), devices=devices)
         for source, expected in zip(self.sources, self.expected, strict=False):
             found = search.run(source)
             assert bool((found.distance == expected).all()), f"distances differ from {source}"
@@ -83,40 +92,40 @@ class Bench:
             above = expected[found.predecessor[tree]]
             assert bool((above == expected[tree] - 1).all()), f"predecessors are not one level up, {source}"
 
-    def stripes(self, ranks: int, devices: range, options: dict[str, StripedOptions]) -> None:
+    def stripes(self, ranks: int, devices: range, options: dict[str, SearchOptions]) -> None:
         began = time.perf_counter()
         whole = stripe(self.offsets, self.columns, ranks=ranks)
         taken = time.perf_counter() - began
         say(f"{self.name} {ranks} ranks on {len(devices)} GPUs, striped in {taken:.1f} s")
         self.check(whole, devices)
         for name, choice in options.items():
-            for output in ("distance", "predecessor") if name == "as chosen" else ("distance",):
-                search = CudaStripedSearch(
-                    whole, Asked(output=output), replace(choice, barrier_seconds=5.0), devices=devices
-                )
+            for output in ("distance", "predecessor") if name == "as the paper" else ("distance",):
+                asked, patient = Asked(output=output, symmetric=True), replace(choice, barrier_seconds=5.0)
+                search = CudaPartitionSearch(whole, asked, patient, devices=devices)
                 for source, expected in zip(self.sources, self.expected, strict=False):
                     found = search.run(source)
                     if output == "distance":
                         assert bool((found.distance == expected).all()), f"{name}: differs from {source}"
                 median = self.report(f"  {name}, {output}", self.time(search))
-                levels = [record for rank in search.labels for record in rank.levels]
-                arcs = sum(record.arcs for record in levels)
-                sent = sum(record.sent_bytes for record in levels)
-                duplicates = sum(record.duplicates for record in levels)
-                masked = sum(record.masked for record in levels)
+                levels = [level for device in search.levels for level in device]
+                counted = [level.gathered for level in levels if level.gathered is not None]
+                arcs = sum(each.arcs for each in counted) or 1
+                duplicates = sum(each.duplicates for each in counted) / arcs
+                masked = sum(each.masked for each in counted) / arcs
+                # With predecessors, tails are read of those that find a vertex.
+                sent = 4 * sum(level.arrived for level in levels) / 1e6
                 say(
-                    f"    {self.single / median:.0%} of two_phase; dropped {duplicates / arcs:.1%} as "
-                    f"duplicates, {masked / arcs:.1%} by the bitmask; {sent / 1e6:.1f} MB for other ranks"
+                    f"    {self.single / median:.0%} of two_phase; dropped {duplicates:.1%} as duplicates, "
+                    f"{masked:.1%} by the bitmask; {sent:.1f} MB of vertices for other ranks"
                 )
-                if name != "as chosen" or output != "distance":
+                if name != "as the paper" or output != "distance":
                     continue
-                for place, rank in enumerate(search.labels):
+                for place, device in enumerate(search.levels):
                     split = [
-                        f"{record.frontier}: {1e3 * record.expand_milliseconds:.0f}"
-                        f"+{1e3 * record.barrier_milliseconds:.0f}+{1e3 * record.contract_milliseconds:.0f}"
-                        for record in rank.levels
+                        f"{one.normal}: {one.visit:.0f}+{one.wait:.0f}+{one.commit:.0f}+{one.commit_wait:.0f}"
+                        for one in device
                     ]
-                    say(f"    rank {place} us, expand+barrier+contract: {', '.join(split)}")
+                    say(f"    device {place} us, visit+wait+commit+wait: {', '.join(split)}")
                 del search
 
 
@@ -127,7 +136,7 @@ def main() -> None:
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--options", action="store_true")
     given = parser.parse_args()
-    options = OPTIONS if given.options else {"as chosen": OPTIONS["as chosen"]}
+    options = OPTIONS if given.options else {"as the paper": PAPER}
     there = cupy.cuda.runtime.getDeviceCount()
     for scale in given.scales:
         bench = Bench(scale, given.sources)

@@ -1,6 +1,7 @@
-"""A striped graph is a partition without delegates, which has nn rows alone.
+"""Striped graphs (Merrill, Garland, Grimshaw, PPoPP 2012, section 6.1): partitions without delegates.
 
-Row v // p of rank v mod p is that of vertex v; columns are vertices of the whole graph.
+Row v // p of rank v mod p is that of vertex v, and lies in nn; columns are vertices of the whole graph. The
+only arrays that are stored are called `rank3/nn/row_offsets` and `rank3/nn/column_indices`.
 """
 
 from __future__ import annotations
@@ -80,12 +81,6 @@ def from_arrays(
     return _of_ranks([rank_from_arrays(arrays, rank) for rank in range(ranks)], vertex_count, arc_count)
 
 
-def check_stripes(graph: PartitionedGraph) -> None:
-    """Raise ValueError for a partition that has delegates."""
-    if len(graph.delegates):
-        raise ValueError(f"the partition has {len(graph.delegates)} delegates, and stripes have none")
-
-
 def _rank(rank: int, nn: Subgraph) -> RankGraph:
     """Give a rank all of whose vertices are normal."""
     nothing, no_mask = numpy.empty(0, numpy.uint32), numpy.empty(0, numpy.uint64)
@@ -100,6 +95,6 @@ def _of_ranks(parts: Sequence[RankGraph], vertex_count: int, arc_count: int) -> 
         threshold=max((int(row_lengths(part.nn).max(initial=0)) for part in parts), default=0),
         vertex_count=vertex_count,
         arc_count=arc_count,
-        delegates=numpy.empty(0, numpy.uint32 if vertex_count < 1 << 32 else numpy.uint64),
+        delegates=numpy.empty(0, parts[0].nn.column_indices.dtype),
         parts=tuple(parts),
     )
