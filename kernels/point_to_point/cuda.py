@@ -99,7 +99,8 @@ class CudaPairs:
         count, milliseconds = len(sources), 0.0
         room = USUAL_PATH * count if path else 0
         given = numpy.uint64(count), cupy.asarray(sources), cupy.asarray(targets)
-        lengths, places, sizes = (cupy.empty(count, numpy.uint64) for _ in range(3))
+        lengths, sizes = (cupy.empty(count, numpy.uint64) for _ in range(2))
+        places = cupy.zeros(count, numpy.uint64)  # written for those alone that have a path
         grid = (min(self.at_once, count),)
         while True:
             way = cupy.empty(max(1, room), self._graph[1].dtype)

@@ -218,7 +218,7 @@ def test_a_small_run_keeps_what_its_numbers_come_from(
     assert [each.ours for each in kept[1].measured] == found[1]
     assert kept[4].verdict == "waits for one GPU"  # a CPU's numbers are none of a GPU's
     assert found[28] == pytest.approx([1, 1, 1], abs=0.1)
-    assert found[8] == [None] * 4
+    assert found[8] == [None] * 5
 
 
 def test_a_run_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
