@@ -18,7 +18,7 @@ import numpy
 
 from gravel.kernels.arrays import backend_of, index_dtype
 
-__all__ = ["CSR", "array", "csr", "edges", "is_symmetric", "sides"]
+__all__ = ["CSR", "array", "as_csr", "csr", "edges", "is_symmetric"]
 
 HOST = (1, 3)
 """DLPack's device types that the CPU reads: its own memory, and pinned memory."""
@@ -122,7 +122,7 @@ def is_symmetric(rows: CSR) -> bool:
     )
 
 
-def sides(row_offsets: Any, column_indices: Any) -> CSR:
+def as_csr(row_offsets: Any, column_indices: Any) -> CSR:
     """Take the arrays of a kernel's caller; what has the right types already is not looked at.
 
     Raises ValueError as `csr` does, and for lists that do not ascend.

@@ -90,8 +90,8 @@ class LabelsBack:
             *_strided(predecessor, self._tree),
             *(numpy.uint64(0) if each is None else each for each in (self._distance, self._predecessor)),
         )
-        taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
-        return self._distance, self._predecessor, taken
+        milliseconds = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
+        return self._distance, self._predecessor, milliseconds
 
 
 def _strided(labels: Any | None, dtype: Any) -> tuple[numpy.uint64, numpy.int64]:

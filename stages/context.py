@@ -294,7 +294,7 @@ class PlainContext:
         """Run the ranks as threads of this process."""
         from gravel.stages.rank_group import run_in_threads
 
-        return run_in_threads(function, ranks)
+        return run_in_threads(function, ranks, report=self.progress)
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Ignore it."""

@@ -17,7 +17,7 @@ from gravel.kernels.partition.distributor.buffers import (
     result,
 )
 from gravel.stages.artifacts import DistributedGraph, Partition, VertexIds
-from gravel.stages.distributing.buffers import building, edges_at_once
+from gravel.stages.distributing.buffers import building, edges_at_once, room_for_arcs
 from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.ingest import STAGE as INGEST
@@ -197,6 +197,8 @@ def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Ne
         ranks=p,
         normal_arcs=m,
     )
+    # Of vertices that are only a bound nothing is refused.
+    problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p)[1]
     return Need(
         # With fewer workers than ranks all are in one process, and share the memory.
         host_bytes=max(read.host_bytes, COMPILED + min(memory, p * each)),
@@ -204,6 +206,8 @@ def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Ne
         outputs=(graph, ids),
         workers=p if p > 1 else 0,
         each_host_bytes=max(read.host_bytes, COMPILED + min(memory, each)) if p > 1 else 0,
+        refusal=f"{problem}; give `memory` more" if problem else "",
+        outputs_guessed=read.outputs_guessed,
     )
 
 

@@ -200,17 +200,17 @@ def estimate(
         _edge_list(made.vertices, made.edges, made.edges),
         Extent(kind="VertexIds", vertices=made.vertices, bytes=ids),
     )
+    guessed = not (found.states_vertices or (parameters.expect and parameters.expect.vertices is not None))
     if found.texts:
         note = ON_CPU if machine.backend == "cuda" else ""
-        return Need(
-            beside + found.inflating + texts_bytes(text_bytes, memory, machine.threads), 0, outputs, note=note
-        )
+        host = beside + found.inflating + texts_bytes(text_bytes, memory, machine.threads)
+        return Need(host, 0, outputs, note=note, outputs_guessed=guessed)
     host = beside + memory
     if text_bytes and found.device_bytes:
         host = beside + _parsed_on_device(text_bytes, memory)
     elif text_bytes:
         host = min(host, reading_bytes(found, memory, machine.threads))
-    return Need(host_bytes=host + found.inflating, device_bytes=found.device_bytes, outputs=outputs)
+    return Need(host + found.inflating, found.device_bytes, outputs, outputs_guessed=guessed)
 
 
 def _expected(parameters: IngestParameters, found: FileSize) -> FileSize:

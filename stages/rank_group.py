@@ -7,15 +7,22 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from gravel.kernels.exchange import RankGroup
 
 Result = TypeVar("Result")
 
+Report = Callable[[int, int | None, str], None]
+"""Takes how far something is: done, of how much, and in what unit."""
 
-RankContext = RankGroup
-"""One rank's view of its rank group; what waits for a rank that is gone raises `RankGroupBroken`."""
+
+class RankContext(RankGroup, Protocol):
+    """One rank's view of its rank group; what waits for a rank that is gone raises `RankGroupBroken`."""
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Report how far the group is, as `gravel.stages.context.Context.progress` does; rank 0's counts."""
+        ...
 
 
 def worker_name(backend: str) -> str:
@@ -33,7 +40,8 @@ class RankGroupBroken(RuntimeError):
 
 
 class _ThreadGroup:
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, report: Report | None) -> None:
+        self.report = report
         self.barrier = threading.Barrier(size)
         self.values: list[Any] = [None] * size
         self.parcels: dict[tuple[int, int, int], Any] = {}
@@ -78,6 +86,11 @@ class ThreadRank:
                 f"rank {self.rank} waited in vain: another rank failed or is late"
             ) from None
 
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Report how far the group is."""
+        if self.rank == 0 and self._group.report is not None:
+            self._group.report(done, total, unit)
+
     def send(self, to: int, number: int, value: Any) -> None:
         """Put the value where its receiver looks."""
         with self._group.posted:
@@ -98,14 +111,18 @@ class ThreadRank:
 
 
 def run_in_threads(
-    function: Callable[..., Result], ranks: Sequence[Any], *, time_limit: float = 600.0
+    function: Callable[..., Result],
+    ranks: Sequence[Any],
+    *,
+    time_limit: float = 600.0,
+    report: Report | None = None,
 ) -> list[Result]:
-    """Run `function(rank_context, item)` for every item at once.
+    """Run `function(rank_context, item)` for every item at once; `report` gets how far they are.
 
     Of several failures the first is raised, for the others may be those of ranks that waited for it; one that
     is no `RankGroupBroken` comes before.
     """
-    group = _ThreadGroup(len(ranks))
+    group = _ThreadGroup(len(ranks), report)
 
     def run(rank: int) -> Result:
         try:

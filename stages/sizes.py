@@ -69,6 +69,8 @@ class Need:
     each_host_bytes: int = 0  # that each of them takes but the first
     refusal: str = ""
     note: str = ""
+    outputs_guessed: bool = False  # its outputs are bounds, with a new vertex for each end of an edge
+    guessed: bool = False  # it depends on such bounds, and is checked when they are known
 
 
 def published(*arrays: Buffer) -> Table:

@@ -39,14 +39,14 @@ class InRows:
         pieces = max(each.count for each in self._pieces)
         listed = sum(each.bytes for each in self._pieces[: 1 if symmetric else 2])
 
-        def taken(words: int) -> int:
+        def bytes_for(words: int) -> int:
             return listed + exact(in_rows(self._count, pieces, words, size))
 
         words = max(1, min(MAX_WORDS, -(-sources // LANES)))
-        while words > 1 and taken(words) > memory:
+        while words > 1 and bytes_for(words) > memory:
             words -= 1
-        refuse_width(taken(words), memory, LANES)
-        self.batch, self.bytes = LANES * words, taken(words)
+        refuse_width(bytes_for(words), memory, LANES)
+        self.batch, self.bytes = LANES * words, bytes_for(words)
         self.form = f"rows of {self.batch}"
         self.milliseconds = 0.0
         self._forward, self._backward = forward, backward

@@ -10,8 +10,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.arrays import backend_of
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.choice import Choice, choose, choose_for_rows
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.bfs.result import BatchResult, BatchSearch, BFSResult, Search
 from gravel.kernels.strategy import Strategy, strategies_in
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
 __all__ = [
-    "Asked",
     "BFSResult",
     "BatchResult",
     "BatchSearch",
     "Choice",
+    "Query",
     "Search",
     "bfs",
     "bfs_rows",
@@ -51,19 +51,19 @@ def prepare(
     ----------
     row_offsets : int64 (vertices + 1,), NumPy or CuPy; the result lives on the same side.
     column_indices : uint32 or uint64 (arcs,); lists must be sorted ascending. Arrays of other libraries and
-        other integers are taken as `gravel.kernels.inputs.sides` does.
+        other integers are taken as `gravel.kernels.inputs.as_csr` does.
     strategy : a registered name, "auto", or what `choose` returned for this graph.
-    output, symmetric, max_depth, statistics : as for `Asked`.
+    output, symmetric, max_depth, statistics : as for `Query`.
     tuning : the strategy's own constants, for example `alpha` and `beta`.
 
     """
-    asked = Asked(output=output, symmetric=symmetric, max_depth=max_depth, statistics=statistics)
+    query = Query(output=output, symmetric=symmetric, max_depth=max_depth, statistics=statistics)
     choice = strategy
     # Rows that are streamed may be anything that can be sliced.
     if "streamed" not in (choice, getattr(choice, "strategy", None)):
-        from gravel.kernels.inputs import sides  # which imports NumPy
+        from gravel.kernels.inputs import as_csr  # which imports NumPy
 
-        row_offsets, column_indices = sides(row_offsets, column_indices)
+        row_offsets, column_indices = as_csr(row_offsets, column_indices)
     backend = backend_of(row_offsets)
     if isinstance(choice, str):
         choice = choose(row_offsets, column_indices, symmetric=symmetric, strategy=choice)
@@ -73,7 +73,7 @@ def prepare(
         from gravel.kernels.layouts import columns_as_rows
 
         graph = (columns_as_rows(row_offsets, column_indices),)
-    return _prepared(chosen, backend, choice, (*graph, asked), tuning)
+    return _prepared(chosen, backend, choice, (*graph, query), tuning)
 
 
 def prepare_rows(
@@ -94,14 +94,14 @@ def prepare_rows(
     from gravel.kernels.layouts import side_of
     from gravel.kernels.layouts.units import check_columns
 
-    others = {each.name: options.pop(each.name) for each in fields(Asked) if each.name in options}
-    asked = Asked(symmetric=symmetric, **others)
+    others = {each.name: options.pop(each.name) for each in fields(Query) if each.name in options}
+    query = Query(symmetric=symmetric, **others)
     choice = strategy
     if isinstance(choice, str):
         choice = choose_for_rows(rows, symmetric=symmetric, strategy=choice)
     chosen, side = strategies_in("gravel.kernels.bfs")[choice.strategy], side_of(rows)
     check_columns(rows)
-    return _prepared(chosen, side, choice, (rows, asked), options)
+    return _prepared(chosen, side, choice, (rows, query), options)
 
 
 def bfs(row_offsets: Any, column_indices: Any, source: int, *, symmetric: bool, **options: Any) -> BFSResult:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from gravel.kernels.bfs.asked import check_source
+from gravel.kernels.bfs.query import check_source
 from gravel.kernels.strategy import Ran
 
 

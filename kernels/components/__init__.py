@@ -87,7 +87,7 @@ def components(
     ----------
     row_offsets : int64 (vertices + 1,), NumPy or CuPy.
     column_indices : uint32 or uint64 (arcs,), ascending within rows. Arrays of other libraries and other
-        integers are taken as `gravel.kernels.inputs.sides` does; "streamed" takes what can be sliced.
+        integers are taken as `gravel.kernels.inputs.as_csr` does; "streamed" takes what can be sliced.
     symmetric : whether every arc has its reverse, which lets a strategy skip half of the work.
     strategy : a name from this package, or "auto" (Afforest, by `default_on`).
 
@@ -96,9 +96,9 @@ def components(
     if strategy not in known and strategy != "auto":
         raise ValueError(f"unknown components strategy {strategy!r}; there are {', '.join(sorted(known))}")
     if strategy != "streamed":
-        from gravel.kernels.inputs import sides  # which imports NumPy
+        from gravel.kernels.inputs import as_csr  # which imports NumPy
 
-        row_offsets, column_indices = sides(row_offsets, column_indices)
+        row_offsets, column_indices = as_csr(row_offsets, column_indices)
     name = default_on(backend_of(row_offsets), len(row_offsets) - 1) if strategy == "auto" else strategy
     run = known[name].load(backend_of(row_offsets))
     if known[name].encoded:

@@ -86,13 +86,13 @@ class BitParallel:
         self._every = range(len(parts.bounds) - 1)
         self._pieces_of = self._slices(parts.bounds)
 
-        def taken(words: int) -> int:
+        def bytes_for(words: int) -> int:
             outputs = Outputs.bytes(32 * words, levels, of_vertices)
             return exact(rows_of_bits(self._count, words)) + self._pieces.bytes + outputs + parts.bytes
 
         wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
-        narrower = [each for each in WORDS if each <= wide and taken(each) <= memory]
-        refuse_width(taken(WORDS[0]), memory, 32 * WORDS[0])
+        narrower = [each for each in WORDS if each <= wide and bytes_for(each) <= memory]
+        refuse_width(bytes_for(WORDS[0]), memory, 32 * WORDS[0])
         self.words = narrower[-1]
         self.batch = 32 * self.words
         narrow = self.words == WORDS[0]
@@ -100,7 +100,7 @@ class BitParallel:
         self._lanes = WARP if narrow or not columns else min(WARP, self.words)
         self._most_blocks = FEW_BLOCKS if narrow else MAX_BLOCKS
         self._growing_share = GROWING_PUSH_SHARE if narrow else PUSH_SHARE
-        self.bytes = taken(self.words)
+        self.bytes = bytes_for(self.words)
         self.milliseconds, self.link_bytes = 0.0, 0
         self.levels: list[tuple[str, int, int]] = []
         module = load(SOURCE, **parts.macros, WORDS=self.words)

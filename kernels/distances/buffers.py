@@ -73,16 +73,16 @@ def widest(
     One thread with one word is returned where nothing fits.
     """
 
-    def taken(threads: int, words: int) -> int:
+    def bytes_for(threads: int, words: int) -> int:
         return threads * (exact(workspace(vertices, words, itemsize)) + per_thread)
 
     threads = max(1, min(threads, -(-sources // WORD)))
     words = min(MAX_WORDS, -(-sources // (WORD * threads)))
-    while words > 1 and taken(threads, words) > memory:
+    while words > 1 and bytes_for(threads, words) > memory:
         words -= 1
-    while threads > 1 and taken(threads, words) > memory:
+    while threads > 1 and bytes_for(threads, words) > memory:
         threads -= 1
-    return threads, words, taken(threads, words)
+    return threads, words, bytes_for(threads, words)
 
 
 def row_words(sources: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs import prepare_rows
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.layouts.layout import is_read_in_parts
 
 if TYPE_CHECKING:
@@ -20,5 +20,5 @@ def single_search(rows: EncodedRows, strategy: str) -> Any:
     if is_read_in_parts(rows):
         from gravel.kernels.bfs.cuda.streamed import StreamedSearch
 
-        return StreamedSearch(rows, Asked(symmetric=True, output="distance"))
+        return StreamedSearch(rows, Query(symmetric=True, output="distance"))
     return prepare_rows(rows, strategy=strategy, output="distance", symmetric=True)

@@ -24,7 +24,7 @@ What to call::
 
     graph = partition(row_offsets, column_indices, ranks=4, threshold=64)     # -> PartitionedGraph
     graph = from_arrays(arrays, delegates, ranks=..., threshold=..., vertex_count=..., arc_count=...)
-    search = PartitionSearch(graph, Asked(symmetric=True), SearchOptions())   # a gravel.kernels.bfs.Search
+    search = PartitionSearch(graph, Query(symmetric=True), SearchOptions())   # a gravel.kernels.bfs.Search
     result = search.run(source)                                               # -> BFSResult
     graph = stripes.stripe(row_offsets, column_indices, ranks=4)              # -> one without delegates
     result = components.components(graph, symmetric=True)                     # -> ComponentsResult

@@ -25,6 +25,9 @@ SMALLEST, ANY = 1, 2
 COMPONENT_COUNTS = 8
 """In `kernels/partition/trees.cuh` too."""
 
+ASKED = 1 << 16
+"""Places of a table in which a label that a rank on the CPU asked for lately is found again."""
+
 
 @dataclass(frozen=True)
 class Size:
@@ -166,11 +169,26 @@ def search_on_cpu(own: int, delegates: int) -> Table:
         distance=("i4", own),
         predecessor=("i8", own),
         nn_predecessor=("i8", own),
-        newly=("i8", own),
+        newly=("u4", own),
         delegate_distance=("i4", delegates),
         delegate_predecessor=("i8", delegates),
         seen=("u8", -(-delegates // 64)),
     )
+
+
+VISITED = 1 << 22
+"""Arcs between normal vertices that a rank on the CPU visits before it sends what they reach."""
+
+KEPT = 1 << 22
+"""Arcs that were sent, or came, whose tails a rank may still be asked for, beside those of a visit."""
+
+
+def search_messages_on_cpu(arcs: int, ranks: int) -> Table:
+    """What all ranks on the CPU send and keep of so many arcs that a level may have."""
+    visited = min(arcs, ranks * VISITED)
+    kept = min(arcs, ranks * (KEPT + VISITED))
+    sending = table("host", posted=("u4", visited), came=("u4", visited), bits=("u1", (3, visited)))
+    return *bins(visited), *sending, *table("host", tails=("u4", kept), ids=("u4", kept))
 
 
 def bins(arcs: int, *, tree: bool = True) -> Table:
@@ -178,56 +196,44 @@ def bins(arcs: int, *, tree: bool = True) -> Table:
     return table("host", ids=("u4", arcs), tails=("u4", arcs * tree))
 
 
-def components_on_cpu(own: int, delegates: int, arcs: int) -> Table:
-    """What a rank on the CPU keeps while it finds components, with the ends of its nn `arcs`."""
-    return table(
-        "host",
-        labels=("i8", own),
-        sent=("i8", own),
-        delegates=("i8", delegates),
-        delegate_grand=("i8", delegates),
-        tails=("u4", arcs),
-        heads=("u4", arcs),
+def messages_of(ranks: int) -> int:
+    """Choose how many unions of components a rank on the CPU sends at once: a million over all ranks."""
+    return max(1 << 12, (1 << 20) // ranks)
+
+
+def trees_on_cpu(own: int, delegates: int, vertex: str) -> Table:
+    """Labels that a rank on the CPU finds, and the trees of what its own arcs join."""
+    return (
+        *table("host", labels=(vertex, own)),
+        *table("host", "joined", parents=("u4", own + delegates), has_own=("u1", delegates, 0)),
     )
 
 
-def sorting_on_cpu(arcs: int, vertex: str) -> Table:
-    """What a rank takes before it finds components, to sort its nn `arcs` by the owner of their heads."""
+def components_on_cpu(own: int, delegates: int, vertex: str, messages: int) -> Table:
+    """What a rank on the CPU keeps while it finds components; it sends so many messages at once."""
     return table(
         "host",
-        "sorted",
-        owners=("u2", arcs),
-        order=("i8", arcs),
-        rows=("u4", arcs),
-        quotients=(vertex, arcs),
-        unsorted_heads=("u4", arcs),
+        smallest=(vertex, delegates),
+        skipped=("u1", own, 0),
+        new_at=(vertex, messages),
+        new_to=(vertex, messages),
+        asked=("i4", ASKED, 0),
+        askers=("u4", messages),
+        wanted=(vertex, messages),
+        answers=("u4", messages),
     )
 
 
-def round_on_cpu(own: int, delegates: int, arcs: int, vertex: str, *, directed: bool) -> Table:
-    """What a rank makes in a round of it; if the graph is `directed` it looks up each head's label, too.
-
-    Distinct heads are found by NumPy's sort, which has an order, sorted values and sums of its own.
-    """
-    looked_up = arcs * directed
+def unions_on_cpu(messages: int, vertex: str) -> Table:
+    """What so many unions that come to a rank and go on take: as they came, went on, and are sorted."""
     return table(
         "host",
-        "round",
-        grand=("i8", own),
-        best=("i8", own),
-        best_delegates=("i8", delegates),
-        live_heads=("u4", arcs),
-        live_labels=("i8", arcs),
-        distinct=("u4", looked_up),
-        places=("i8", looked_up),
-        order=("i8", looked_up),
-        ordered=("u4", looked_up),
-        sums=("i8", looked_up),
-        asked=("u4", looked_up),
-        grand_labels=("i8", looked_up),
-        replies=(vertex, looked_up),
-        answers=(vertex, looked_up),
-        at_tails=(vertex, looked_up),
+        "sent",
+        places=("u4", (2, messages)),
+        values=(vertex, (2, messages)),
+        passed=(vertex, (4, messages)),
+        order=("i8", messages),
+        owners=(vertex, (2, messages)),
     )
 
 

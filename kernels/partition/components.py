@@ -1,19 +1,21 @@
-"""Connected components over a partition: FastSV (Zhang, Azad, Hu, SIAM PP 2020) with delegate reductions.
+"""Connected components over a partition: each rank joins what its arcs join, and sends what is left to unite.
 
-Every vertex holds a label, first itself, that only ever falls. In a round each vertex learns its label's
-label, hooks itself and its label onto the smallest of its neighbours' label's labels, and shortcuts to its
-own. Labels of delegates are kept equal on all ranks by a minimum over the ranks; values for a normal vertex
-of another rank travel point to point. The labels that no longer change are each component's smallest vertex.
+First every rank makes a forest of its own arcs, the delegates included, as on GPUs (`trees.cuh`).
+What is left are unions of two vertices: of a tree with each of its delegates, and of the ends of nn arcs to
+other ranks. A union goes to the rank of the larger vertex, walks down its labels, and goes on from there or
+ends (Rem's algorithm, over messages: Patwary, Blair, Manne, SEA 2010). Where unions have far to go, all ranks
+replace labels by their labels' labels (pointer jumping).
 
-Labels are int64 vertices. `labels` are those of the rank's own vertices, a delegate's at its owner; `grand`
-the labels of those labels. Of the delegates every rank holds `delegate_grand`.
+Where arcs go both ways, few arcs are sent first; most of the largest component is one then, and the arcs of
+its vertices are left out (Afforest: Sutton, Ben-Nun, Barak, IPDPS 2018). No more than `MESSAGES` unions, or
+questions for labels, are on their way at a time, so memory does not follow the arcs.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy
@@ -21,18 +23,26 @@ from numpy.typing import NDArray
 
 from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult
+from gravel.kernels.components.cpu.forest import compress
 from gravel.kernels.exchange import Endpoint, Program, Ticket, Wire, drive, gather, run_in_lock_step, swap
-from gravel.kernels.jit import serial
-from gravel.kernels.partition.buffers import components_on_cpu
-from gravel.kernels.partition.layout import PartitionedGraph, RankPart, row_lengths
-from gravel.kernels.partition.visits import smallest_each
+from gravel.kernels.partition import label_forest
+from gravel.kernels.partition.buffers import components_on_cpu, messages_of, trees_on_cpu
+from gravel.kernels.partition.layout import PartitionedGraph, RankPart, Subgraph
 
-UNSENT = numpy.iinfo(numpy.int64).max
-"""Larger than any label."""
+SAMPLES = 1024
+"""Labels by which all ranks know the largest component."""
+
+GIANT_SHARE = 1 / 4
+"""Of the samples, that a component has at least whose arcs are left out."""
+
+HOPS = 4
+"""Times at most that unions go on before labels are replaced."""
+
+Steps = Generator[Ticket, dict[int, Any], Any]
 
 
 class Pairs(NamedTuple):
-    """Labels for some places of a rank, or of the delegates: the smaller ones stay."""
+    """Vertices of a rank, and others that they are to be united with."""
 
     places: NDArray[Any]  # uint32
     values: NDArray[Any]  # in the type of a vertex
@@ -43,135 +53,121 @@ class Pairs(NamedTuple):
         return int(self.places.nbytes + self.values.nbytes)
 
 
-@serial
-def _best_neighbours(rows, offsets, columns, row_labels, column_labels, best_rows, best_columns):  # type: ignore[no-untyped-def]
-    """Give both ends of every arc the smaller of what they know and the other end's label."""
-    for row in range(rows):
-        own = row_labels[row]
-        best = best_rows[row]
-        for arc in range(numpy.int64(offsets[row]), numpy.int64(offsets[row + 1])):
-            column = numpy.int64(columns[arc])
-            best = min(best, column_labels[column])
-            best_columns[column] = min(best_columns[column], own)
-        best_rows[row] = best
-
-
-@serial
-def keep_smaller(places, values, labels):  # type: ignore[no-untyped-def]
-    """Lower `labels[places]` to `values` where these are smaller."""
-    for position in range(len(places)):
-        place = numpy.int64(places[position])
-        value = numpy.int64(values[position])
-        labels[place] = min(labels[place], value)
-
-
 class ComponentsRank:
-    """One rank's state; `start` makes every vertex its own component again.
+    """One rank's labels, and what it still has to tell other ranks.
 
     Parameters
     ----------
-    symmetric : whether every arc has its reverse. Without it a rank also asks for the labels of the other
-        ends of its nn arcs; `wanted(r)` are those of rank r.
+    symmetric : whether every arc has its reverse.
+    messages : unions, or questions for labels, that it sends at once at most.
 
     """
 
-    def __init__(self, whole: RankPart, *, symmetric: bool) -> None:
-        part, delegates, ranks = whole.graph, whole.delegates, whole.ranks
-        self.part, self.rank, self.ranks, self.symmetric = part, part.rank, ranks, symmetric
-        self.vertex_dtype = delegates.dtype
-        self.own = numpy.flatnonzero(delegates % ranks == part.rank)
-        columns = part.nn.column_indices
-        self._local = whole.local
-        kept = make(components_on_cpu(self._local, len(delegates), len(columns)), numpy)
-        self.labels: NDArray[Any] = kept["labels"]
-        self._sent = kept["sent"]
-        self.delegates, self.delegate_grand = kept["delegates"], kept["delegate_grand"]
-        self._tails, self._heads = kept["tails"], kept["heads"]
-        self.delegates[:] = delegates
-        self.own_places = self.delegates[self.own] // ranks
-        owners = (columns % columns.dtype.type(ranks)).astype(numpy.uint16)
-        order = numpy.argsort(owners, kind="stable")
-        self._starts = numpy.searchsorted(owners[order], numpy.arange(ranks + 1))
-        rows = numpy.repeat(numpy.arange(self._local, dtype=numpy.uint32), row_lengths(part.nn))
-        # Without a mode, NumPy makes a copy of what it takes.
-        numpy.take(rows, order, out=self._tails, mode="clip")
-        heads = (columns // columns.dtype.type(ranks)).astype(numpy.uint32)
-        numpy.take(heads, order, out=self._heads, mode="clip")
-        self._distinct: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
-        if not symmetric:
-            for other in range(ranks):
-                self._distinct[other] = numpy.unique(self._heads[self._arcs_to(other)], return_inverse=True)
-        self.start()
-
-    def _arcs_to(self, rank: int) -> slice:
-        return slice(int(self._starts[rank]), int(self._starts[rank + 1]))
+    def __init__(self, whole: RankPart, *, symmetric: bool, messages: int = 0) -> None:
+        part, self.delegates, self.ranks = whole.graph, whole.delegates, whole.ranks
+        self.part, self.rank, self.symmetric = part, part.rank, symmetric
+        self.vertex_dtype = self.delegates.dtype
+        self.local = whole.local
+        count, vertex = len(self.delegates), self.vertex_dtype.str[1:]
+        self.messages = messages or min(messages_of(self.ranks), self.local + count + 1)
+        self._here = (self.rank, self.ranks)
+        kept = make(components_on_cpu(self.local, count, vertex, self.messages), numpy)
+        self._smallest, self._skipped, self._asked = kept["smallest"], kept["skipped"], kept["asked"]
+        self._new = kept["new_at"], kept["new_to"]
+        self._askers, self._wanted, self._answers = kept["askers"], kept["wanted"], kept["answers"]
+        self.labels: NDArray[Any] = numpy.empty(0, self.vertex_dtype)
 
     def start(self) -> None:
-        """Forget all that was found."""
-        self.labels[:] = numpy.arange(self.rank, self.rank + self._local * self.ranks, self.ranks)
-        self.grand = self._best = self.labels
-        self.delegate_grand[:] = self.delegates
-        self._sent.fill(UNSENT)
+        """Forget what was found, and join what own arcs join."""
+        own, count, (rank, ranks) = self.local, len(self.delegates), self._here
+        # The labels are what is found, and others may have those of the last run.
+        made = make(trees_on_cpu(own, count, self.vertex_dtype.str[1:]), numpy)
+        self.labels, parents = made["labels"], made.pop("parents")
+        self._skipped.fill(0)
+        label_forest.separate(self.delegates, rank, ranks, parents)
+        label_forest.join_rows(*self.part.nd, count, 0, parents)
+        label_forest.join_rows(*self.part.dd, 0, 0, parents)
+        if not self.symmetric:
+            label_forest.join_rows(*self.part.dn, 0, count, parents)
+        label_forest.join_own(*self.part.nn, rank, ranks, self.symmetric, count, parents)
+        compress(parents, 0, len(parents))
+        trees = parents, self.delegates, rank, ranks, made["has_own"]
+        label_forest.label_trees(*trees, self._smallest, self.labels)
 
-    def wanted(self, rank: int) -> NDArray[Any]:
-        """Give the places at a rank to which nn arcs lead from here, uint32, each once."""
-        return self._distinct[rank][0]
+    def delegates_left(self) -> Callable[[int], tuple[bool, Any, Any]]:
+        """Give unions of delegates with their trees, at most so many a call, and whether more follow."""
+        at = 0
 
-    def visit_delegates(self) -> Pairs:
-        """Follow nd, dn and dd arcs; returns what delegates can be lowered to."""
-        part, best = self.part, self.grand.copy()
-        best_delegates = self.delegate_grand.copy()
-        here, there = self.grand, self.delegate_grand
-        _best_neighbours(len(best), *part.nd, here, there, best, best_delegates)
-        _best_neighbours(len(best_delegates), *part.dn, there, here, best_delegates, best)
-        _best_neighbours(len(best_delegates), *part.dd, there, there, best_delegates, best_delegates)
-        self._best = best
-        falls = numpy.flatnonzero(best_delegates < self.delegate_grand)
-        return Pairs(falls.astype(numpy.uint32), best_delegates[falls].astype(self.vertex_dtype))
+        def some(budget: int) -> tuple[bool, Any, Any]:
+            nonlocal at
+            new = [each[:budget] for each in self._new]
+            given = self.delegates, self._smallest, self.labels, *self._here, *new
+            at, count = label_forest.unite_delegates(at, *given)
+            return at < len(self.delegates), new[0][:count], new[1][:count]
 
-    def visit_normals(self) -> list[Pairs]:
-        """Give what the heads of nn arcs can be lowered to, by rank; only tails that fell since last time.
+        return some
 
-        A head was lowered to what it was sent before, so that sending it again would change nothing.
+    def arcs_left(self, which: int) -> Callable[[int], tuple[bool, Any, Any]]:
+        """Give unions of the ends of nn arcs to other ranks, as `delegates_left` does."""
+        row = arc = 0
+
+        def some(budget: int) -> tuple[bool, Any, Any]:
+            nonlocal row, arc
+            new = [each[:budget] for each in self._new]
+            given = *self.part.nn, which, self._skipped, self.labels, *self._here, *new
+            row, arc, count = label_forest.arcs_to_others(row, arc, *given)
+            return row < self.local, new[0][:count], new[1][:count]
+
+        return some
+
+    def unite(self, pairs: Pairs) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Take in unions of own vertices; returns those that go on elsewhere."""
+        at, to = (numpy.empty(len(pairs.places), self.vertex_dtype) for _ in range(2))
+        count = label_forest.unite(*pairs, self.labels, *self._here, at, to)
+        return at[:count], to[:count]
+
+    def by_owner(self, at: NDArray[Any], to: NDArray[Any]) -> list[Pairs]:
+        """Sort unions by the rank of the first vertex."""
+        order, starts = self._sorted(at)
+        places = (at[order] // self.vertex_dtype.type(self.ranks)).astype(numpy.uint32)
+        values = to[order]
+        cuts = [slice(starts[rank], starts[rank + 1]) for rank in range(self.ranks)]
+        return [Pairs(places[cut], values[cut]) for cut in cuts]
+
+    def _sorted(self, vertices: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
+        owners = (vertices % self.vertex_dtype.type(self.ranks)).astype(numpy.uint16)
+        order = numpy.argsort(owners, kind="stable")
+        ends = numpy.cumsum(numpy.bincount(owners, minlength=self.ranks))
+        return order, [0, *ends.tolist()]
+
+    def ask(self, first: int) -> tuple[int, list[NDArray[Any]], Callable[[list[Any]], bool]]:
+        """Ask for the labels of labels, from a place on; returns the next place, and what to ask each rank.
+
+        The last that is returned takes the answers in, and tells whether any label fell.
         """
-        fell = self.grand < self._sent
-        self._sent[:] = self.grand
-        found = []
-        for rank in range(self.ranks):
-            arcs = self._arcs_to(rank)
-            tails = self._tails[arcs]
-            live = fell[tails]
-            values = self.grand[tails[live]]
-            heads, values = smallest_each(self._heads[arcs][live], values)
-            found.append(Pairs(heads, values.astype(self.vertex_dtype)))
-        return found
+        where = self._asked, self._askers, self._wanted, self._answers
+        upto, count, distinct = label_forest.ask(first, self.labels, *self._here, *where)
+        wanted = self._wanted[:distinct]
+        order, starts = self._sorted(wanted)
+        places = (wanted[order] // self.vertex_dtype.type(self.ranks)).astype(numpy.uint32)
 
-    def lower(self, pairs: Pairs) -> None:
-        """Take in what arcs of any rank bring to own vertices."""
-        keep_smaller(*pairs, self._best)
+        def take(answers: list[Any]) -> bool:
+            found = numpy.empty(distinct, self.vertex_dtype)
+            found[order] = numpy.concatenate(answers)
+            fell: bool = label_forest.replace(self._askers[:count], self._answers[:count], found, self.labels)
+            return fell
 
-    def lower_tails(self, rank: int, answers: NDArray[Any]) -> None:
-        """Take in, at the tails of nn arcs to a rank, the labels of `wanted(rank)` there."""
-        _, places = self._distinct[rank]
-        keep_smaller(self._tails[self._arcs_to(rank)], answers[places], self._best)
+        return upto, [places[starts[rank] : starts[rank + 1]] for rank in range(self.ranks)], take
 
-    def lower_delegates(self, pairs: Pairs) -> None:
-        """Take in what a rank found for delegates, at those that are owned here."""
-        at = numpy.searchsorted(self.own, pairs.places)
-        known = at < len(self.own)
-        known[known] = self.own[at[known]] == pairs.places[known]
-        keep_smaller(self.own_places[at[known]], pairs.values[known], self._best)
+    def tops(self, places: NDArray[Any]) -> NDArray[Any]:
+        """Find where the labels of own vertices lead on this rank."""
+        tops = numpy.empty(len(places), self.vertex_dtype)
+        label_forest.tops_of(places, self.labels, *self._here, tops)
+        return tops
 
-    def shortcut(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Lower the labels; returns the labels that fell, each once, and the smallest that they fell to."""
-        falls = self._best < self.labels
-        before, after = self.labels[falls], self._best[falls]
-        numpy.minimum(self.labels, self._best, out=self.labels)
-        return smallest_each(before, after)
-
-    def hook(self, places: NDArray[Any], values: NDArray[Any]) -> None:
-        """Lower own vertices that were the label of what fell."""
-        keep_smaller(places, values, self.labels)
+    def flatten(self, giant: int) -> None:
+        """Leave out vertices of the component with root `giant`, or with -1 end with roots for labels."""
+        label_forest.flatten(self.labels, *self._here, giant, self._skipped)
 
 
 @dataclass(frozen=True)
@@ -180,99 +176,83 @@ class RankComponents:
 
     component: NDArray[Any]  # in the type of a vertex
     milliseconds: float
-    rounds: int
+    rounds: int  # in which unions were sent
     delegate_bytes: int  # sent for delegates
     vertex_bytes: int  # sent for other vertices
 
 
 class _Exchange:
-    """What the ranks tell each other in a round, and the bytes of it that this rank sends."""
+    """What the ranks tell each other, and the bytes of it that this rank sends."""
 
     def __init__(self, end: Endpoint, state: ComponentsRank) -> None:
         self._end, self._state = end, state
-        self._wanted_there: dict[int, NDArray[Any]] = {}
-        self.delegate_bytes = self.vertex_bytes = 0
+        self.rounds = self.sent_bytes = 0
+        self._questions = 0  # of all ranks, when labels were replaced last
 
-    def ask(self) -> Generator[Ticket, dict[int, Any], None]:
-        """Learn which labels other ranks want every round, where the graph is not symmetric."""
-        state, others = self._state, self._end.others
-        if not state.symmetric:
-            self._wanted_there = yield from swap(self._end, {rank: state.wanted(rank) for rank in others})
+    def unite(self, left: Callable[[int], tuple[bool, Any, Any]]) -> Steps:
+        """Send unions until none is left on any rank."""
+        end, state = self._end, self._state
+        none = numpy.empty(0, state.vertex_dtype)
+        on: Sequence[NDArray[Any]] = (none, none)
+        walked = hops = under_way = 0
+        more = True
+        while True:
+            # What is under way anywhere may come to one rank.
+            budget = max(0, state.messages - under_way // end.size) if more else 0
+            more_follow, at, to = left(budget)
+            more = more and more_follow
+            going = len(on[0])
+            parcels = state.by_owner(*(numpy.concatenate(both) for both in zip(on, (at, to), strict=True)))
+            self.sent_bytes += sum(parcels[rank].nbytes for rank in end.others)
+            message = {rank: (going, more or len(at) > 0, parcels[rank]) for rank in end.others}
+            arrived = yield from swap(end, message)
+            arrived[end.rank] = (going, more or len(at) > 0, parcels[end.rank])
+            del message, parcels
+            under_way = sum(count for count, _, _ in arrived.values())
+            if not under_way and not any(follow for _, follow, _ in arrived.values()):
+                return
+            self.rounds += 1
+            passed = [state.unite(arrived.pop(rank)[2]) for rank in range(end.size)]
+            on = [numpy.concatenate(each) for each in zip(*passed, strict=True)]
+            walked, hops = walked + under_way, hops + (under_way > 0)
+            if hops and (walked >= self._questions or hops >= HOPS):
+                yield from self.replace()
+                walked = hops = 0
 
-    def look_up(self) -> Generator[Ticket, dict[int, Any], NDArray[Any]]:
-        """Give the labels of the own vertices' labels: a request, and a reply."""
-        end, labels, p = self._end, self._state.labels, self._end.size
-        if p == 1:
-            own: NDArray[Any] = labels[labels]
-            return own
-        distinct, places = numpy.unique(labels, return_inverse=True)
-        owner = distinct % p
-        requests = {rank: (distinct[owner == rank] // p).astype(numpy.uint32) for rank in range(p)}
-        asked = yield from swap(end, {rank: requests[rank] for rank in end.others})
-        kind = self._state.vertex_dtype
-        replies = {rank: labels[wanted].astype(kind) for rank, wanted in asked.items()}
-        self.vertex_bytes += sum(requests[rank].nbytes + replies[rank].nbytes for rank in end.others)
-        answers = yield from swap(end, replies)
-        answers[end.rank] = labels[requests[end.rank]]
-        found = numpy.empty(len(distinct), numpy.int64)
-        for rank, answer in answers.items():
-            found[owner == rank] = answer
-        return found[places]
+    def replace(self) -> Steps:
+        """Replace labels of other ranks' vertices by those vertices' labels; returns whether any fell."""
+        end, state = self._end, self._state
+        first, fell, self._questions = 0, False, 0
+        while True:
+            first, questions, take = state.ask(first)
+            follows = first < state.local
+            self.sent_bytes += sum(questions[rank].nbytes for rank in end.others)
+            asked = yield from swap(end, {rank: (follows, questions[rank]) for rank in end.others})
+            answers = {rank: state.tops(places) for rank, (_, places) in asked.items()}
+            self.sent_bytes += sum(each.nbytes for each in answers.values())
+            self._questions += sum(map(len, questions)) * end.size
+            found = yield from swap(end, answers)
+            found[end.rank] = state.tops(questions[end.rank])
+            fell |= take([found[rank] for rank in range(end.size)])
+            if not follows and not any(follow for follow, _ in asked.values()):
+                break
+        counted = yield from gather(end, (fell, self._questions))
+        self._questions = sum(count for _, count in counted) // end.size
+        return any(each for each, _ in counted)
 
-    def delegates(self) -> Generator[Ticket, dict[int, Any], None]:
-        """Give every rank the labels of the delegates' labels, which their owners know."""
-        state, end = self._state, self._end
-        known = state.grand[state.own_places].astype(state.vertex_dtype)
-        self.delegate_bytes += known.nbytes * len(end.others)
-        for rank, values in enumerate((yield from gather(end, known))):
-            state.delegate_grand[state.delegates % end.size == rank] = values
+    def replace_all(self) -> Steps:
+        """Replace labels until all are roots."""
+        while (yield from self.replace()):
+            pass
 
-    def tails(self) -> Generator[Ticket, dict[int, Any], None]:
-        """Bring the labels of the heads of nn arcs to their tails, where the graph is not symmetric."""
-        state, end = self._state, self._end
-        if state.symmetric:
-            return
-        replies = {
-            rank: state.grand[there].astype(state.vertex_dtype) for rank, there in self._wanted_there.items()
-        }
-        self.vertex_bytes += sum(reply.nbytes for reply in replies.values())
-        answers = yield from swap(end, replies)
-        answers[end.rank] = state.grand[state.wanted(end.rank)]
-        for rank, labels in answers.items():
-            state.lower_tails(rank, labels)
-
-    def visit(self) -> Generator[Ticket, dict[int, Any], None]:
-        """Follow all arcs; the reduction of the delegates is under way while nn arcs are visited."""
-        state, end = self._state, self._end
-        delegates = state.visit_delegates()
-        self.delegate_bytes += delegates.nbytes * len(end.others)
-        begun = end.post(dict.fromkeys(end.others, delegates), end.others)
-        normals = state.visit_normals()
-        self.vertex_bytes += sum(normals[rank].nbytes for rank in end.others)
-        arrived = yield from swap(end, {rank: normals[rank] for rank in end.others})
-        for pairs in (*arrived.values(), normals[end.rank]):
-            state.lower(pairs)
-        yield from self.tails()
-        for pairs in (*(yield begun).values(), delegates):
-            state.lower_delegates(pairs)
-
-    def hooks(self) -> Generator[Ticket, dict[int, Any], bool]:
-        """Lower what was the label of a vertex that fell, wherever it lives; say whether any label fell."""
-        state, end, p = self._state, self._end, self._end.size
-        vertices, values = state.shortcut()
-        owner = vertices % p
-        parcels = {}
-        for rank in range(p):
-            mine = owner == rank
-            places = (vertices[mine] // p).astype(numpy.uint32)
-            parcels[rank] = Pairs(places, values[mine].astype(state.vertex_dtype))
-        self.vertex_bytes += sum(parcels[rank].nbytes for rank in end.others)
-        message = {rank: (len(vertices) > 0, parcels[rank]) for rank in end.others}
-        gathered = yield from swap(end, message)
-        state.hook(*parcels[end.rank])
-        for _, pairs in gathered.values():
-            state.hook(*pairs)
-        return len(vertices) > 0 or any(fell for fell, _ in gathered.values())
+    def giant(self) -> Steps:
+        """Find the root of the component that most sampled vertices are of; -1 where they are too few."""
+        state, count = self._state, min(self._state.local, -(-SAMPLES // self._end.size))
+        places = numpy.linspace(0, state.local, count, endpoint=False).astype(numpy.uint32)
+        sampled = numpy.concatenate((yield from gather(self._end, state.tops(places))))
+        roots, counts = numpy.unique(sampled, return_counts=True)
+        enough = len(sampled) > 0 and counts.max() >= GIANT_SHARE * len(sampled)
+        return int(roots[numpy.argmax(counts)]) if enough else -1
 
 
 def components_program(end: Endpoint, state: ComponentsRank) -> Program[RankComponents]:
@@ -280,21 +260,38 @@ def components_program(end: Endpoint, state: ComponentsRank) -> Program[RankComp
     started = time.perf_counter()
     state.start()
     exchange = _Exchange(end, state)
-    yield from exchange.ask()
-    rounds, falling = 0, True
-    while falling:
-        state.grand = yield from exchange.look_up()
-        yield from exchange.delegates()
-        yield from exchange.visit()
-        falling = yield from exchange.hooks()
-        rounds += 1
+    yield from exchange.unite(state.delegates_left())
+    delegate_bytes, which = exchange.sent_bytes, label_forest.ALL
+    if state.symmetric:
+        yield from exchange.unite(state.arcs_left(label_forest.SAMPLED))
+        yield from exchange.replace_all()
+        giant = yield from exchange.giant()
+        if giant >= 0:
+            state.flatten(giant)
+        else:
+            which = label_forest.DESCENDING
+    yield from exchange.unite(state.arcs_left(which))
+    yield from exchange.replace_all()
+    state.flatten(-1)
     return RankComponents(
-        state.labels.astype(state.vertex_dtype),
+        state.labels,
         (time.perf_counter() - started) * 1e3,
-        rounds,
-        exchange.delegate_bytes,
-        exchange.vertex_bytes,
+        exchange.rounds,
+        delegate_bytes,
+        exchange.sent_bytes - delegate_bytes,
     )
+
+
+def compile_for(part: RankPart, *, symmetric: bool) -> None:
+    """Compile what `components_program` takes for such arrays, on a graph without vertices."""
+    none: dict[str, Any] = {
+        name: Subgraph(rows.row_offsets[:1], rows.column_indices[:0])
+        for name in ("nn", "nd", "dn", "dd")
+        if (rows := part.graph.subgraph(name))
+    }
+    empty = RankPart(replace(part.graph, rank=0, **none), part.delegates[:0], 0, 1)
+    state = ComponentsRank(empty, symmetric=symmetric, messages=1)
+    run_in_lock_step(lambda end: components_program(end, state), 1)
 
 
 def components_of_rank(wire: Wire, state: ComponentsRank) -> RankComponents:
@@ -315,8 +312,7 @@ def components(graph: PartitionedGraph, *, symmetric: bool) -> ComponentsResult:
 
     Parameters
     ----------
-    symmetric : whether every arc has its reverse; without it arcs between normal vertices are followed
-        both ways at the cost of a further exchange.
+    symmetric : whether every arc has its reverse; without it all arcs between normal vertices are followed.
 
     Returns labels in the dtype of the delegate list, with the time of all rounds.
 

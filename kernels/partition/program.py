@@ -16,6 +16,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.exchange import Endpoint, Groups, Program, Stopwatch, gather, swap
+from gravel.kernels.partition.buffers import KEPT
 from gravel.kernels.partition.culled import Gathered
 from gravel.kernels.partition.masks import Reduction
 from gravel.kernels.partition.rank_search import RankSearch
@@ -61,7 +62,7 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
 
     Raises ValueError where the options' groups do not fit the number of ranks.
     """
-    options, tree = state.options, state.asked.tree
+    options, tree = state.options, state.query.tree
     groups = Groups.of(end.rank, end.size, options.groups) if options.groups else None
     route: Direct | LocalAllToAll
     if options.local_all_to_all and groups is not None:
@@ -78,8 +79,9 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
     state.start(source)
     records = []
     normal, delegates = state.frontier_sizes
+    visits = max((yield from gather(end, state.visits)))
     frontier, level = 1, 0
-    while frontier and level < state.asked.depth:
+    while frontier and level < state.query.depth:
         backward = tuple(name for name, turned in state.backward.items() if turned)
         sent = reduction.sent_bytes, route.sent_bytes, route.local_bytes, route.local_milliseconds
         clock = Stopwatch()
@@ -93,13 +95,27 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
         visit += clock.lap()
         yield from route.deliver(bins)
         exchange = clock.lap()
+        for further in range(1, visits):
+            # Neither what the last visit found nor what was sent stays: a level may have most arcs.
+            del bins
+            bins = state.visit_nn(further)
+            visit += clock.lap()
+            yield from route.deliver(bins)
+            if tree:
+                yield from route.answer()
+            exchange += clock.lap()
+        del bins
         if options.reduction == "overlapped":
             found = yield from reduction.end(found, begun)
             reduce += clock.lap()
         was = normal, delegates
         normal, delegates = state.commit(found)
         visit += clock.lap()
-        frontier = delegates + sum((yield from gather(end, normal)))
+        gathered = yield from gather(end, (normal, state.visits, route.kept))
+        frontier = delegates + sum(found for found, _, _ in gathered)
+        visits = max(each for _, each, _ in gathered)
+        if tree and max(kept for _, _, kept in gathered) > KEPT:
+            yield from route.answer()
         exchange += clock.lap()
         level += 1
         records.append(
@@ -116,7 +132,6 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
                 state.gathered,
             )
         )
-    sent_before = route.sent_bytes
     own = None
     if tree:
         yield from route.answer()
@@ -129,6 +144,6 @@ def search_program(end: Endpoint, state: RankSearch, source: int) -> Program[Ran
         distance,
         predecessor,
         (time.perf_counter() - started) * 1e3,
-        route.sent_bytes - sent_before,
+        route.answer_bytes,
         tuple(records),
     )

@@ -15,9 +15,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
-from gravel.kernels.partition.buffers import bins, search_on_cpu
+from gravel.kernels.partition.buffers import VISITED, bins, search_on_cpu
 from gravel.kernels.partition.culled import Culling, Gathered
 from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.layout import RankPart, find_delegate
@@ -26,7 +26,9 @@ from gravel.kernels.partition.visits import (
     NOBODY,
     arrive,
     bin_nn,
+    chosen_predecessors,
     count_nn,
+    cuts,
     delegates_backward,
     delegates_forward,
     keep_smallest,
@@ -62,14 +64,14 @@ class RankSearch:
     def __init__(
         self,
         whole: RankPart,
-        asked: Asked = Asked(),
+        query: Query = Query(),
         options: SearchOptions = SearchOptions(),
     ) -> None:
         self.part, self.delegates, self.ranks = whole.graph, whole.delegates, whole.ranks
         part, delegates, local = whole.graph, whole.delegates, whole.local
         self.rank = part.rank
-        self.asked, self.options = asked, options
-        self.optimized = asked.symmetric and options.direction_optimized
+        self.query, self.options = query, options
+        self.optimized = query.symmetric and options.direction_optimized
         arrays = make(search_on_cpu(local, len(delegates)), numpy)
         self.distance, self.delegate_distance = arrays["distance"], arrays["delegate_distance"]
         self.predecessor, self.nn_predecessor = arrays["predecessor"], arrays["nn_predecessor"]
@@ -90,7 +92,9 @@ class RankSearch:
             if options.culls
             else None
         )
-        self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
+        self._frontier = self._delegate_frontier = _NO_NAMES
+        self._cuts = [0]
+        self._narrow = whole.vertex_count <= numpy.iinfo(numpy.int32).max
 
     def start(self, source: int) -> None:
         """Forget the last search and place the source, a vertex, wherever it lives."""
@@ -105,20 +109,24 @@ class RankSearch:
         self.level = 0
         self.backward = dict.fromkeys(OPTIMIZED, False)
         self._ends = {name: Ends(filled) for name, filled in self._filled.items()}
-        self._frontier = self._delegate_frontier = numpy.empty(0, numpy.int64)
+        self._frontier = self._delegate_frontier = _NO_NAMES
         place = find_delegate(self.delegates, source)
         if place is not None:
-            self._delegate_frontier = numpy.array([place])
+            self._delegate_frontier = numpy.array([place], numpy.uint32)
             self.delegate_distance[place] = 0
             self._seen[place >> 6] = numpy.uint64(1) << numpy.uint64(place & 63)
         elif source % self.ranks == self.rank:
-            self._frontier = numpy.array([source // self.ranks])
+            self._frontier = numpy.array([source // self.ranks], numpy.uint32)
             self.distance[source // self.ranks] = 0
         self._count_work()
 
     def _count_work(self) -> None:
         """Count the work ahead and choose each visit's direction (section IV-B)."""
         part, ends = self.part, self._ends
+        if self._culling is None:
+            self._cuts = cuts(self._frontier, part.nn.row_offsets, VISITED)
+        else:
+            self._cuts = [0, len(self._frontier)]
         ends["nd"].advance(*row_work(self._frontier, part.nd.row_offsets))
         for name in ("dn", "dd"):
             ends[name].advance(*row_work(self._delegate_frontier, part.subgraph(name).row_offsets))
@@ -157,7 +165,7 @@ class RankSearch:
         return found
 
     def visit_normals(self) -> Bins:
-        """Find local vertices along dn, and sort what nn arcs reach by rank."""
+        """Find local vertices along dn, and sort by rank what nn arcs reach in the first visit."""
         part = self.part
         if self._ends["dn"].new:
             labels = (self.distance, self.predecessor, self._newly, self._marked)
@@ -167,18 +175,27 @@ class RankSearch:
             else:
                 expand = (self._delegate_frontier, self.delegates, *part.dn, self.level)
                 self._marked = normals_forward(*expand, *labels)
+        return self.visit_nn(0)
+
+    @property
+    def visits(self) -> int:
+        """Count the visits of nn that the frontier takes, each of about `VISITED` arcs at most."""
+        return len(self._cuts) - 1
+
+    def visit_nn(self, visit: int) -> Bins:
+        """Sort what nn arcs reach by rank; in a visit beyond the last there is nothing."""
+        part, cut = self.part, self._cuts[visit : visit + 2]
+        frontier = self._frontier[cut[0] : cut[1]] if len(cut) == 2 else self._frontier[:0]
         if self._culling is not None:
-            arcs = row_work(self._frontier, part.nn.row_offsets)[1]
-            starts, ids, tails, self.gathered = self._culling.bins(
-                self._frontier, part.nn, arcs, self.distance
-            )
+            arcs = row_work(frontier, part.nn.row_offsets)[1]
+            starts, ids, tails, self.gathered = self._culling.bins(frontier, part.nn, arcs, self.distance)
             return Bins(starts, ids, tails)
         counts = numpy.zeros(self.ranks, numpy.int64)
-        count_nn(self._frontier, self.ranks, *part.nn, counts)
+        count_nn(frontier, self.ranks, *part.nn, counts)
         starts = numpy.zeros(self.ranks + 1, numpy.int64)
         numpy.cumsum(counts, out=starts[1:])
         ids, tails = make(bins(int(starts[-1])), numpy).values()
-        bin_nn(self._frontier, self.ranks, *part.nn, starts[:-1].copy(), ids, tails)
+        bin_nn(frontier, self.ranks, *part.nn, starts[:-1].copy(), ids, tails)
         return Bins(starts, ids, tails)
 
     def receive(self, ids: NDArray[Any]) -> None:
@@ -204,7 +221,7 @@ class RankSearch:
         if self._culling is not None:
             self._frontier.sort()
         bits = numpy.unpackbits(delegates.view(numpy.uint8), bitorder="little")
-        self._delegate_frontier = numpy.flatnonzero(bits)
+        self._delegate_frontier = numpy.flatnonzero(bits).astype(numpy.uint32)
         self.delegate_distance[self._delegate_frontier] = self.level
         self._seen |= delegates
         self._count_work()
@@ -223,10 +240,10 @@ class RankSearch:
     def own_labels(
         self, delegate_predecessor: NDArray[Any] | None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Give distance (int32) and predecessor (int64, -1 for none) of the own vertices, delegates included.
+        """Give distance (int32) and predecessor (-1 for none) of the own vertices, delegates included.
 
         `delegate_predecessor` has those of the delegates that this rank owns, `NOBODY` for none; without it
-        there are no predecessors.
+        there are no predecessors. They are int32 where vertices fit, else int64.
         """
         own = self.delegates % self.ranks == self.rank
         places = self.delegates[own].astype(numpy.int64) // self.ranks
@@ -234,7 +251,8 @@ class RankSearch:
         distance[places] = self.delegate_distance[own]
         if delegate_predecessor is None:
             return distance, None
-        predecessor = numpy.where(self.predecessor == NOBODY, self.nn_predecessor, self.predecessor)
+        predecessor = numpy.empty(len(distance), numpy.int32 if self._narrow else numpy.int64)
+        chosen_predecessors(self.predecessor, self.nn_predecessor, predecessor)
+        delegate_predecessor[delegate_predecessor == NOBODY] = -1
         predecessor[places] = delegate_predecessor
-        predecessor[predecessor == NOBODY] = -1
         return distance, predecessor

@@ -5,9 +5,9 @@ their groups: a rank gives each mate what goes to the mate's place in any group;
 it and sends that on, as one parcel a group. Parcels are fewer and larger, and uniquify finds more duplicates.
 Predecessors come back on the same way.
 
-What was sent in a level lies in order on both sides. When the search has ended, each receiver asks with one
-bit for each vertex that came for the tails of those arcs that found a vertex without a delegate for a
-predecessor, and gets these alone, as 32-bit ids.
+What was sent in a level lies in order on both sides. When the search has ended, or much was sent, each
+receiver asks with one bit for each vertex that came for the tails of those arcs that found a vertex without a
+delegate for a predecessor, and gets these alone, as 32-bit ids.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Direct:
         self.local_milliseconds, self.local_bytes = 0.0, 0
         self._tails: dict[int, list[NDArray[Any]]] = defaultdict(list)
         self._came: dict[int, list[tuple[int, NDArray[Any]]]] = defaultdict(list)
-        self.sent_bytes = 0
+        self.sent_bytes = self.answer_bytes = self.kept = 0
 
     def deliver(self, bins: Bins) -> Steps:
         """Send a level's vertices, and take in those that come."""
@@ -69,7 +69,9 @@ class Direct:
             self.sent_bytes += ids.nbytes
             self.local_bytes += ids.nbytes if to in self._mates else 0
             if self._tree and len(ids):
-                self._tails[to].append(tails)
+                # Bins go when the level has been sent.
+                self._tails[to].append(tails.copy())
+                self.kept += len(tails)
         most, watch = state.options.message_bytes, Stopwatch()
         near = end.post({mate: parcels[mate] for mate in self._mates}, self._mates) if self._mates else None
         far = post_arrays(end, {to: parcels[to] for to in self._far}, self._far, most)
@@ -85,9 +87,10 @@ class Direct:
             state.receive(came[sender])
             if self._tree and len(came[sender]):
                 self._came[sender].append((state.level, came[sender]))
+                self.kept += len(came[sender])
 
     def answer(self) -> Steps:
-        """Exchange the predecessors that are asked for; every rank does so once, after the last level."""
+        """Exchange the predecessors of what was sent since the last time; all ranks do so at once."""
         end, state = self._end, self._state
         wanted = {rank: [state.wanted(ids, level) for level, ids in self._came[rank]] for rank in end.others}
         questions = yield from swap(end, {rank: as_bits(wanted[rank]) for rank in end.others})
@@ -95,7 +98,7 @@ class Direct:
         for rank, bits in questions.items():
             tails = joined(self._tails[rank], numpy.uint32)
             replies[rank] = tails[from_bits(bits, len(tails))]
-        self.sent_bytes += sum(reply.nbytes for reply in replies.values())
+        self.answer_bytes += sum(reply.nbytes for reply in replies.values())
         for rank, tails in (yield from swap(end, replies)).items():
             first = 0
             for (level, ids), asked in zip(self._came[rank], wanted[rank], strict=True):
@@ -103,6 +106,9 @@ class Direct:
                 of_level = tails[first : first + count]
                 state.candidates(ids[asked], of_level, level=level, scale=end.size, shift=rank)
                 first += count
+        self._tails.clear()
+        self._came.clear()
+        self.kept = 0
 
 
 Answers = Generator[Ticket, dict[int, Any], dict[int, Any]]
@@ -127,7 +133,7 @@ class LocalAllToAll:
         self._here: list[tuple[int, dict[int, NDArray[Any]]]] = []
         self._joined: list[dict[int, _Joined]] = []
         self._came: dict[int, list[tuple[int, NDArray[Any]]]] = defaultdict(list)
-        self.sent_bytes = 0
+        self.sent_bytes = self.answer_bytes = self.kept = 0
         self.local_milliseconds, self.local_bytes = 0.0, 0
 
     def deliver(self, bins: Bins) -> Steps:
@@ -186,11 +192,11 @@ class LocalAllToAll:
         for mate in self._origins:
             tails = joined(self._tails[mate], numpy.uint32)
             replies[mate] = tails[from_bits(questions[mate], len(tails))]
-        self.sent_bytes += sum(replies[mate].nbytes for mate in groups.mates)
+        self.answer_bytes += sum(replies[mate].nbytes for mate in groups.mates)
         tails_by = yield end.post({mate: replies[mate] for mate in groups.mates}, groups.mates)
         tails_by[end.rank] = replies[end.rank]
         onward = self._sort_back(tails_by, wanted, by_twin)
-        self.sent_bytes += sum(vertices.nbytes for vertices in onward.values())
+        self.answer_bytes += sum(vertices.nbytes for vertices in onward.values())
         final = yield end.post(onward, groups.twins)
         for twin in groups.twins:
             first = 0
@@ -198,6 +204,8 @@ class LocalAllToAll:
                 count = int(chosen.sum())
                 state.candidates(ids[chosen], final[twin][first : first + count], level=level)
                 first += count
+        for kept in (self._tails, self._here, self._joined, self._came):
+            kept.clear()
 
     def _levels_of(self, asked: dict[int, NDArray[Any]]) -> list[dict[int, NDArray[Any]]]:
         """Cut the twins' questions into levels."""

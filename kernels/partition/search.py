@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Wire, drive, run_in_lock_step
 from gravel.kernels.exchange.endpoint import Endpoint
@@ -51,12 +51,12 @@ class LockStepSearch:
     strategy: str
     reason: str
 
-    def __init__(self, graph: PartitionedGraph, asked: Asked, make: Callable[[int], Any]) -> None:
+    def __init__(self, graph: PartitionedGraph, query: Query, make: Callable[[int], Any]) -> None:
         started = time.perf_counter()
         self.graph = graph
         self.labels: tuple[Any, ...] = ()
         self._ranks = [make(rank) for rank in range(graph.ranks)]
-        self._distance, self._predecessor = asked.wanted(*asked.allocate(graph.vertex_count, numpy))
+        self._distance, self._predecessor = query.wanted(*query.allocate(graph.vertex_count, numpy))
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def _program(self, end: Endpoint, source: int) -> Any:
@@ -86,9 +86,9 @@ class PartitionSearch(LockStepSearch):
     reason = "the graph is partitioned by degree separation"
 
     def __init__(
-        self, graph: PartitionedGraph, asked: Asked = Asked(), options: SearchOptions = SearchOptions()
+        self, graph: PartitionedGraph, query: Query = Query(), options: SearchOptions = SearchOptions()
     ) -> None:
-        super().__init__(graph, asked, lambda rank: RankSearch(graph.of_rank(rank), asked, options))
+        super().__init__(graph, query, lambda rank: RankSearch(graph.of_rank(rank), query, options))
 
     def _program(self, end: Endpoint, source: int) -> Any:
         return search_program(end, self._ranks[end.rank], source)

@@ -167,6 +167,27 @@ def keep_smallest(ids, candidates, scale, shift, level, distance, parents):  # t
             parents[local] = min(parents[local], numpy.int64(candidates[position]) * scale + shift)
 
 
+@serial
+def chosen_predecessors(delegates, normals, chosen):  # type: ignore[no-untyped-def]
+    """Choose the delegate for a predecessor, else the normal vertex, else -1."""
+    for place in range(len(chosen)):
+        found = delegates[place] if delegates[place] != NOBODY else normals[place]
+        chosen[place] = found if found != NOBODY else -1
+
+
+def cuts(frontier: NDArray[Any], offsets: NDArray[Any], most: int) -> list[int]:
+    """Cut a frontier where its rows have about `most` arcs; returns where each part begins, and the end."""
+    if int(offsets[-1]) <= most:
+        return [0, len(frontier)]
+    ends = numpy.cumsum(offsets[frontier + 1].astype(numpy.int64) - offsets[frontier])
+    found, last = [0], 0
+    while found[-1] < len(frontier):
+        last = max(found[-1] + 1, int(numpy.searchsorted(ends, last + most, side="right")))
+        found.append(last)
+        last = int(ends[last - 1])
+    return found if len(found) > 1 else [0, 0]
+
+
 def smallest_each(ids: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Keep each id once, ascending, with the smallest of its values ("uniquify", where these are tails)."""
     order = numpy.lexsort((values, ids))

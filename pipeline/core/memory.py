@@ -149,8 +149,9 @@ def refuse_what_cannot_fit(
     """Raise RequestError if stage runs need more than there is: which need most, and what would help.
 
     `resident` has the bytes, by run, of its inputs that are in memory meanwhile, and `locations` says where a
-    workflow has each run.
+    workflow has each run. What rests on guessed bounds may begin: it is checked when they are known.
     """
+    needs = {key: need for key, need in needs.items() if not need.guessed}
     refused = [
         Problem(
             f"{key} cannot run: {need.refusal}",
@@ -218,7 +219,9 @@ def refuse_what_no_disk_holds(
     """
     free = shutil.disk_usage(existing_folder(folder)).free
     fitting = f"results of up to {format_bytes(MAX_OVERSTATED * free)} may fit if their labels are small"
-    sizes = {key: sum(output.bytes for output in need.outputs) for key, need in needs.items()}
+    sizes = {
+        key: sum(output.bytes for output in need.outputs) for key, need in needs.items() if not need.guessed
+    }
     refused = [
         Problem(
             f"the results of {key} may have {format_bytes(size)}, and the disk of the cache {folder} "

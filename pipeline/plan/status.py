@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 
 from gravel.pipeline.core.errors import DamagedArtifact, NeedsContent, RequestError
 from gravel.pipeline.core.hashing import Recipe, flat_parts, is_input
@@ -30,6 +31,9 @@ from gravel.pipeline.workflow.nodes import to_text
 from gravel.stages.artifact import Json
 from gravel.stages.errors import StageError
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
+
+GUESSED = "at most: it is checked again when the vertices are known"
+"""What `plan` says of a run that rests on bounds."""
 
 
 def plan_status(
@@ -276,17 +280,19 @@ def plan_extents(
     machine: Machine | Callable[[Stage], Machine],
     known: Mapping[str, tuple[str, ...]] | None = None,
     asked: Collection[str] | None = None,
+    made: Mapping[str, tuple[Extent, ...]] = MappingProxyType({}),
 ) -> dict[str, Need]:
     """Return each run's need by key; of runs that are not among `asked`, only where an estimate rests on it.
 
     `known` holds the output ids of runs whose results exist; their true extents then stand in for
-    estimates. A run whose need cannot be known (its input file cannot be read) is left out, and so is what
-    rests on it.
+    estimates, as do those of `made`. What rests on bounds that a stage guessed is guessed, too. A run whose
+    need cannot be known (its input file cannot be read) is left out, and so is what rests on it.
     """
     needs: dict[str, Need] = {}
     outputs: dict[str, tuple[Extent, ...]] = {}
+    guessed: set[str] = set()
     for key, run in plan.runs.items():
-        stored = _stored(cache, (known or {}).get(key, ()))
+        stored = made.get(key) or _stored(cache, (known or {}).get(key, ()))
         if stored is not None and asked is not None and key not in asked:
             outputs[key] = stored
             continue
@@ -296,8 +302,12 @@ def plan_extents(
             }
             there = machine if isinstance(machine, Machine) else machine(run.stage)
             with suppress(StageError, OSError):
-                needs[key] = stated_need(run, run.parameters, inputs, there)
-                outputs[key] = needs[key].outputs
+                need = stated_need(run, run.parameters, inputs, there)
+                if not guessed.isdisjoint(run.upstream):
+                    need = replace(need, guessed=True, note=need.note or GUESSED)
+                needs[key], outputs[key] = need, need.outputs
+                if stored is None and (need.guessed or need.outputs_guessed):
+                    guessed.add(key)
         if stored is not None:
             outputs[key] = stored
     return needs

@@ -225,6 +225,8 @@ class Driver:
         match outcome.state:
             case "computed":
                 self._results.computed(node, outcome)
+                if node.stated is not None and node.stated.outputs_guessed:
+                    self._check_again()
             case "damaged":
                 assert outcome.artifact is not None
                 self._results.damaged(node, outcome.artifact, failure.message, outcome.started)
@@ -235,6 +237,20 @@ class Driver:
                     self._results.publish_all()  # what it reads may have failed for the same cause
                 self._attempts.drop(node)
                 self._run.resolver.fail(node, failure)
+
+    def _check_again(self) -> None:
+        """Fail what cannot fit, now that vertices are known which plans could only bound."""
+        run, waiting = self._run, self._nodes.in_state(WANTED, WAITING)
+        made = {node.key: node.extents for node in self._nodes if node.extents}
+        keys = {node.key for node in waiting}
+        found = plan_extents(run.plan, run.cache, run.environment.machine, self._nodes.ids, keys, made)
+        for node in waiting:
+            if node.key in found and node.state in (WANTED, WAITING):
+                needs = {node.key: found[node.key]}
+                try:
+                    refuse_what_cannot_fit(needs, run.environment.capacity, resident_inputs(run.plan, found))
+                except GravelError as error:
+                    run.resolver.fail(node, Failure("stage", str(error), error.problems[0].hint))
 
     def _close(self) -> None:
         """Publish what was computed, and end every process that was started."""

@@ -16,6 +16,7 @@ from gravel.pipeline.store.checkpoints import StoredCheckpoint
 from gravel.pipeline.workers.failure import StageLog
 from gravel.pipeline.workers.protocol import Progress
 from gravel.stages.context import Checkpoint, MemorySink, MemorySinks, Part, Sink, SinkMaker
+from gravel.stages.rank_group import Report
 from gravel.stages.urls import hidden_in_text, visible
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ class Services:
         """Apply the function in parallel and yield in order."""
         raise NotImplementedError
 
-    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
-        """Run all ranks at the same time."""
+    def rank_group(
+        self, function: Callable[..., Result], ranks: Sequence[object], report: Report
+    ) -> list[Result]:
+        """Run all ranks at the same time; `report` gets how far they are."""
         raise NotImplementedError
 
     def log(self, task: StageTask) -> StageLog:
@@ -86,7 +89,6 @@ class WorkerContext:
         self.shares_scratch = task.store is None
         self.keeps_device_arrays = task.on_device
         self.map = services.map
-        self.rank_group = services.rank_group
         self.part = part
         self.make_parts = make_parts
         self.log = log.write
@@ -101,6 +103,10 @@ class WorkerContext:
         """An empty folder that is removed when the stage ends; it is made when it is first asked for."""
         self._task.scratch.mkdir(parents=True, exist_ok=True)
         return self._task.scratch
+
+    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+        """Run all ranks at the same time, one per worker."""
+        return self._services.rank_group(function, ranks, self.progress)
 
     def sink(self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None) -> Sink:
         """Start an output array of rows with this shape, and of so many rows at most where that is known."""

@@ -30,7 +30,7 @@ from gravel.pipeline.workers.rendezvous import Invitation, Rendezvous
 from gravel.pipeline.workers.results_in_memory import WriteBehind, read_resident
 from gravel.pipeline.workers.stage_run import run_stage
 from gravel.stages.errors import StageError
-from gravel.stages.rank_group import RankGroupBroken
+from gravel.stages.rank_group import RankGroupBroken, Report
 from gravel.stages.threads import map_threads
 
 Item = TypeVar("Item")
@@ -189,7 +189,9 @@ class DaskServices(Services):
             if waiting:
                 client.cancel(list(waiting))
 
-    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+    def rank_group(
+        self, function: Callable[..., Result], ranks: Sequence[object], report: Report
+    ) -> list[Result]:
         """Run the ranks on the workers that the driver has reserved, one each."""
         reserved = self._task.rank_group
         if len(ranks) > len(reserved):
@@ -202,7 +204,7 @@ class DaskServices(Services):
         host = self._worker.address.split("://", 1)[-1].rsplit(":", 1)[0].strip("[]")
         client = get_client()
         parcels = {id(item): self._route.pack(item) for item in ranks}
-        rendezvous = Rendezvous(host, len(ranks))
+        rendezvous = Rendezvous(host, len(ranks), report=report)
         futures = [
             client.submit(
                 run_packed_rank,

@@ -34,7 +34,7 @@ from gravel.pipeline.workers.protocol import (
 )
 from gravel.pipeline.workers.results_in_memory import WriteBehind, release_resident
 from gravel.pipeline.workers.stage_run import run_stage
-from gravel.stages.rank_group import run_in_threads
+from gravel.stages.rank_group import Report, run_in_threads
 from gravel.stages.threads import map_threads
 
 Item = TypeVar("Item")
@@ -67,9 +67,11 @@ class InlineServices(Services):
             return map(function, items)
         return map_threads(function, items, self._threads)
 
-    def rank_group(self, function: Callable[..., Result], ranks: Sequence[object]) -> list[Result]:
+    def rank_group(
+        self, function: Callable[..., Result], ranks: Sequence[object], report: Report
+    ) -> list[Result]:
         """Run the ranks as threads of this process."""
-        return run_in_threads(function, ranks)
+        return run_in_threads(function, ranks, report=report)
 
 
 class InlineCluster(Cluster):

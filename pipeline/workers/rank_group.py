@@ -11,7 +11,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from gravel.pipeline.workers.rendezvous import BROKEN, FAILED, LEAVE, MAIL, POLL, VALUE, Invitation, join
+from gravel.pipeline.workers.rendezvous import (
+    BROKEN,
+    FAILED,
+    LEAVE,
+    MAIL,
+    POLL,
+    PROGRESS,
+    VALUE,
+    Invitation,
+    join,
+)
 from gravel.stages.rank_group import RankGroupBroken
 
 
@@ -39,6 +49,11 @@ class SocketRank:
     def send(self, to: int, number: int, value: Any) -> None:
         """Send a value to a rank under a number; the rendezvous takes it at once."""
         self._tell(MAIL, (to, number, value))
+
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Report how far the group is, where this is rank 0."""
+        if self.rank == 0:
+            self._tell(PROGRESS, (done, total, unit))
 
     def receive(self, sender: int, number: int) -> Any:
         """Wait for the value that a rank sent under this number; raises `RankGroupBroken` if it is lost."""

@@ -19,7 +19,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge, wait
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gravel.stages.rank_group import Report
 
 TIME_LIMIT = 600.0
 """Seconds that ranks wait for each other."""
@@ -29,6 +32,7 @@ JOIN_LIMIT = 120.0
 
 POLL = 0.2
 VALUE, MAIL, LEAVE, FAILED, BROKEN = "value", "mail", "leave", "failed", "broken"
+PROGRESS = "progress"
 
 HANDSHAKE_LIMIT = 10.0
 """Seconds that a connection has to show the key and say its rank; it takes milliseconds."""
@@ -80,7 +84,10 @@ class _Member:
 
 
 class Rendezvous:
-    """Joins the ranks of one group; listens until all are there. `close` ends its thread and its sockets."""
+    """Joins the ranks of one group; listens until all are there. `close` ends its thread and its sockets.
+
+    `report` gets how far rank 0 is.
+    """
 
     def __init__(
         self,
@@ -90,8 +97,10 @@ class Rendezvous:
         time_limit: float = TIME_LIMIT,
         join_limit: float = JOIN_LIMIT,
         handshake_limit: float = HANDSHAKE_LIMIT,
+        report: Report | None = None,
     ) -> None:
         self.size = size
+        self._report = report
         self.problem: str | None = None
         self._time_limit = time_limit
         self._join_limit = join_limit
@@ -166,6 +175,9 @@ class Rendezvous:
                     if to in gone:
                         return f"rank {to} ended while rank {rank} sent to it"
                     self._members[to].put(MAIL, (rank, number, parcel))
+                elif kind == PROGRESS:
+                    if self._report is not None and rank == 0:
+                        self._report(*value)
                 elif kind == LEAVE:
                     gone.add(rank)
                     for other in everybody - gone:

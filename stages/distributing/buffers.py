@@ -67,6 +67,12 @@ def building(own: int, vertices: int, arcs: int, part: int, ranks: int) -> Table
     )
 
 
-def room_for_arcs(memory: int, own: int, vertices: int) -> int:
-    """Return the bytes that are left for arcs; less than one part in `LEAST_ARCS` is too little."""
-    return memory - memory // EXCHANGED - total(of_vertices(own, vertices), "host")
+def room_for_arcs(memory: int, vertices: int, ranks: int) -> tuple[int, str]:
+    """Return the bytes that each rank's vertices leave for arcs, and why these are too few, if they are."""
+    room = memory - memory // EXCHANGED - total(of_vertices(-(-vertices // ranks), vertices), "host")
+    if room >= memory // LEAST_ARCS:
+        return room, ""
+    return room, (
+        f"{vertices:,} vertices over {ranks:,} ranks leave {max(0, room):,} of {memory:,} bytes for the arcs "
+        "of each rank"
+    )

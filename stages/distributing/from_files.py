@@ -73,7 +73,9 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
 def _run(context: Context, task: BuildTask, ranks: int, *, alone: bool) -> list[Built]:
     """Build all ranks: each `alone` on its worker, or all in this process."""
     tasks = [task] * ranks
-    return context.rank_group(build_as_rank, tasks) if alone else run_in_threads(build_as_rank, tasks)
+    if alone:
+        return context.rank_group(build_as_rank, tasks)
+    return run_in_threads(build_as_rank, tasks, report=context.progress)
 
 
 def _pieces(context: Context, parameters: DistributeParameters) -> Sequence[EdgePiece]:

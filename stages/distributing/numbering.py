@@ -21,6 +21,7 @@ from gravel.kernels.exchange import Endpoint, Program, Ticket, gather, swap
 from gravel.stages.distributing.pieces import Pieces, Stretch
 from gravel.stages.distributing.tables import IntegerTable, Table, TextTable
 from gravel.stages.partitioning.ranges import ArrayFile
+from gravel.stages.rank_group import Report
 from gravel.stages.texts import Texts
 
 SAMPLES = 1 << 10
@@ -47,7 +48,14 @@ class Numbered:
 
 
 def number_program(
-    end: Endpoint, pieces: Pieces, folder: Path, numbers: NDArray[Any], *, block: int, memory: int
+    end: Endpoint,
+    pieces: Pieces,
+    folder: Path,
+    numbers: NDArray[Any],
+    *,
+    block: int,
+    memory: int,
+    report: Report,
 ) -> Program[Numbered]:
     """Number all ids as one rank, and write the vertices of its share into `numbers`.
 
@@ -57,33 +65,36 @@ def number_program(
     numbers : the vertex of each id of all pieces; a file that all ranks write to, each its own share.
     block : ids that a rank sends at once.
     memory : bytes for the ids of its range; more are on disk.
+    report : takes how many ids were gone through, of how many, and what was done to them.
 
     """
     texts = pieces.has_texts
     sampled = yield from gather(end, pieces.sampled(end.size, end.rank, SAMPLES))
     splitters = chosen(sorted(each for of_rank in sampled for each in of_rank), end.size)
     stretches = list(pieces.stretches(end.size, end.rank, block, TEXT_BYTES * block))
-    counts = yield from gather(end, len(stretches))
+    blocks = max((yield from gather(end, len(stretches))))
     table: Table = TextTable(folder, memory) if texts else IntegerTable(folder, memory)
     try:
         asked: list[list[int]] = []
-        for _, stretch in zip_longest(range(max(counts)), stretches):
+        for turn, stretch in zip_longest(range(1, blocks + 1), stretches):
             ids, bounds = _cut(stretch, splitters, end.size, texts=texts)
             own = [_between(ids, bounds, rank) for rank in range(end.size)]
             arrived = yield from swap(end, {rank: own[rank] for rank in end.others})
             arrived[end.rank] = own[end.rank]
             asked.append([table.take(_as_ids(arrived[rank], texts=texts)) for rank in range(end.size)])
+            report(pieces.ids * turn // blocks, pieces.ids, "ids sorted")
         files = table.finish()
         owned = yield from gather(end, table.count)
         vertices, before = sum(owned), sum(owned[: end.rank])
         dtype = index_dtype(vertices)
-        for blocks, stretch in zip_longest(asked, stretches):
-            answers = [(table.ranks(number) + before).astype(dtype) for number in blocks]
+        for turn, (numbered, stretch) in enumerate(zip_longest(asked, stretches), 1):
+            answers = [(table.ranks(number) + before).astype(dtype) for number in numbered]
             answered = yield from swap(end, {rank: answers[rank] for rank in end.others})
             answered[end.rank] = answers[end.rank]
             if stretch is not None:
                 found = numpy.concatenate([answered[rank] for rank in range(end.size)])
                 numbers[stretch.place : stretch.place + len(found)] = found
+            report(pieces.ids * turn // blocks, pieces.ids, "ids numbered")
     finally:
         table.close()
     ids = numpy.asarray(files[0].map()) if not texts else numpy.empty(0, numpy.int64)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.stages.distributing.buffers import LEAST_ARCS, SORTED, edges_at_once, room_for_arcs
+from gravel.stages.distributing.buffers import SORTED, edges_at_once, room_for_arcs
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
@@ -83,7 +83,13 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     part = edges_at_once(task.memory, ranks)
     numbers = numpy.asarray(task.numbers.map("r+"))
     program = number_program(
-        Endpoint(rank_group), pieces, folder, numbers, block=part, memory=task.memory // SORTED
+        Endpoint(rank_group),
+        pieces,
+        folder,
+        numbers,
+        block=part,
+        memory=task.memory // SORTED,
+        report=rank_group.progress,
     )
     numbered = drive(program, rank_group)
     # What one program posts must not be taken for what the next does, and all numbers have to be there.
@@ -97,9 +103,10 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     threshold: Any = task.threshold
     if threshold == "auto":
         threshold = lambda census: choose_threshold(census, ranks, hosts=task.hosts)  # noqa: E731
-    share = drive(
-        distribute_program(Endpoint(rank_group), builder, threshold=threshold, part_edges=part), rank_group
+    dividing = distribute_program(
+        Endpoint(rank_group), builder, threshold=threshold, part_edges=part, report=rank_group.progress
     )
+    share = drive(dividing, rank_group)
     laps["dividing"] = time.perf_counter()
     named = to_arrays(share.part)
     if rank == 0:
@@ -129,12 +136,7 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
 
 def _room(memory: int, vertices: int, ranks: int) -> int:
     """Return the bytes for arcs; raises StageError where vertices leave too little of the memory."""
-    own = -(-vertices // ranks)
-    room = room_for_arcs(memory, own, vertices)
-    if room < memory // LEAST_ARCS:
-        raise StageError(
-            f"{vertices:,} vertices over {ranks:,} ranks leave {max(0, room):,} of {memory:,} bytes for the "
-            "arcs of each rank",
-            hint="give `memory` more, or run as many workers as there are ranks",
-        )
+    room, problem = room_for_arcs(memory, vertices, ranks)
+    if problem:
+        raise StageError(problem, hint="give `memory` more, or run as many workers as there are ranks")
     return room

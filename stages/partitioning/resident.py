@@ -86,6 +86,10 @@ class Renamed:
         """Wait until every rank is here."""
         self._rank_group.barrier()
 
+    def progress(self, done: int, total: int | None, unit: str) -> None:
+        """Report how far the group is."""
+        self._rank_group.progress(done, total, unit)
+
     def send(self, to: int, number: int, value: Any) -> None:
         """Send a value to a rank under a number."""
         self._rank_group.send(self._members[to], number, value)

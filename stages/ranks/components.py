@@ -166,8 +166,10 @@ class _CpuComponents:
     """As `gravel.kernels.partition.cuda.components.PeerComponents`, on the CPU."""
 
     def __init__(self, rank_group: RankContext, part: RankPart, symmetric: bool) -> None:
-        from gravel.kernels.partition.components import ComponentsRank
+        from gravel.kernels.partition.components import ComponentsRank, compile_for
 
+        # What compiles must not count as finding components.
+        compile_for(part, symmetric=symmetric)
         self._rank_group = rank_group
         self._state = ComponentsRank(part, symmetric=symmetric)
 
@@ -205,6 +207,9 @@ class RankGroupComponents:
 
     def __init__(self, context: Context, graph: SearchedGraph, backend: str, barrier_seconds: float) -> None:
         self.backend = backend
+        if backend == "cpu":
+            # What a run takes there says enough, and may be minutes.
+            self.runs = 1
         assert graph.partition is not None
         assert graph.stored is not None
         self._context = context

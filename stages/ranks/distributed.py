@@ -135,7 +135,7 @@ def described(graph: DistributedGraph) -> dict[str, Any]:
 def _task_of(
     context: Context, parameters: TraverseParameters, graph: DistributedGraph
 ) -> tuple[RankTask, str, list[str]]:
-    from gravel.kernels.bfs.asked import Asked
+    from gravel.kernels.bfs.query import Query
     from gravel.stages.ranks.rank import check_nccl_options
     from gravel.stages.ranks.searches import search_options
     from gravel.stages.traversal.records import ranks_are, unread_notes
@@ -157,7 +157,7 @@ def _task_of(
         recipe=Recipe.of(graph),
         backend=backend,
         threads=min(context.machine.threads, parameters.threads or context.machine.threads),
-        asked=Asked(output=output, symmetric=True, max_depth=parameters.max_depth),
+        asked=Query(output=output, symmetric=True, max_depth=parameters.max_depth),
         options=options,
         transport=parameters.transport,
         check=checks,

@@ -11,7 +11,7 @@ from gravel.stages.ranks.rank import make_rank
 from gravel.stages.verifying.ranks import check_labels, checker_of
 
 if TYPE_CHECKING:
-    from gravel.kernels.bfs.asked import Asked
+    from gravel.kernels.bfs.query import Query
     from gravel.kernels.partition import SearchOptions
     from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.partition.program import RankLabels
@@ -27,7 +27,7 @@ class RankTask:
     recipe: Recipe
     backend: str
     threads: int
-    asked: Asked
+    asked: Query
     options: SearchOptions
     transport: str = "auto"
     check: bool = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
-    from gravel.kernels.bfs.asked import Asked
+    from gravel.kernels.bfs.query import Query
     from gravel.kernels.partition.cuda.placing import Placing
     from gravel.kernels.partition.layout import RankPart
     from gravel.stages.rank_group import RankContext
@@ -31,7 +31,7 @@ class RankTask:
     striped: bool
     delegates: Any
     arrays: Mapping[str, Any]
-    asked: Asked
+    asked: Query
     options: Any
     threads: int
     sources: tuple[int, ...] = ()
@@ -174,7 +174,7 @@ def _read_rank(rank_group: RankContext, task: RankTask) -> Rank:
 def make_rank(
     rank_group: RankContext,
     part: RankPart,
-    asked: Asked,
+    asked: Query,
     options: Any,
     *,
     backend: str,

@@ -26,7 +26,7 @@ from gravel.stages.traversal.records import ranks_are, unread_notes, with_option
 
 if TYPE_CHECKING:
     from gravel.kernels.bfs import BFSResult, Search
-    from gravel.kernels.bfs.asked import Asked
+    from gravel.kernels.bfs.query import Query
     from gravel.kernels.partition import PartitionedGraph, SearchOptions
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
@@ -110,11 +110,11 @@ def prepare_ranks(
     return with_options(search, options, are), notes
 
 
-def asked_of(graph: SearchedGraph, parameters: TraverseParameters) -> Asked:
+def asked_of(graph: SearchedGraph, parameters: TraverseParameters) -> Query:
     """Give what the parameters ask of a search of this graph."""
-    from gravel.kernels.bfs.asked import Asked
+    from gravel.kernels.bfs.query import Query
 
-    return Asked(output=parameters.output, symmetric=graph.symmetric, max_depth=parameters.max_depth)
+    return Query(output=parameters.output, symmetric=graph.symmetric, max_depth=parameters.max_depth)
 
 
 def plan_partition(
@@ -267,8 +267,8 @@ class RankGroupSearch:
         for first in range(0, len(sources), self._size):
             several = tuple(sources[first : first + self._size])
             answers = self._call(several)
-            for place, source in enumerate(several):
-                yield self._result(source, [answer[place] for answer in answers])
+            for source in several:
+                yield self._result(source, [answer.pop(0) for answer in answers])
 
     def _call(self, sources: tuple[int, ...]) -> list[list[Any]]:
         tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
@@ -283,7 +283,9 @@ class RankGroupSearch:
         asked = self._asked
         distance, predecessor = asked.wanted(*asked.allocate(self._graph.vertex_count, numpy))
         put_together(labels, distance, predecessor)
-        self.labels = labels
+        # The records of levels are all that is asked for later: no process keeps all labels twice.
+        none = numpy.empty(0, numpy.int32)
+        self.labels = [dataclasses.replace(each, distance=none, predecessor=None) for each in labels]
         milliseconds = max(rank.milliseconds for rank in labels)
         read = [bytes_ for rank in labels if (bytes_ := getattr(rank, "link_bytes", None)) is not None]
         directions = directions_of(labels)

@@ -75,8 +75,8 @@ def joining_rank(vertices: int, hooks: int, ranks: int) -> Table:
 def ranks_on_cpu(graph: Extent, *, search: bool, together: bool, culled: bool = False) -> Table:
     """Return the table of all ranks on the CPU beside subgraphs, for a `search` or else for components.
 
-    A level may have all arcs between normal vertices, which may be `culled` before they are sorted. Ranks
-    take turns, or prepare themselves `together`.
+    A search may send all arcs between normal vertices in a level, which may be `culled` before they are
+    sorted. Ranks of components take turns, or find them `together`.
     """
     n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
     arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
@@ -86,12 +86,13 @@ def ranks_on_cpu(graph: Extent, *, search: bool, together: bool, culled: bool = 
         own = *buffers.search_on_cpu(n, delegates), *buffers.culling_on_cpu(p * (n // 64 + p))
         return *own, *buffers.nn_queue_on_cpu(arcs, vertex), *buffers.bins(arcs)
     if search:
-        # Ends of arcs, and those that are left when each counts once.
-        return *buffers.search_on_cpu(n, delegates), *buffers.bins(arcs), *buffers.bins(arcs)
+        return *buffers.search_on_cpu(n, delegates), *buffers.search_messages_on_cpu(arcs, p)
+    # All unions that are under way may come to one rank.
+    messages = min(p * buffers.messages_of(p), n + delegates)
     return (
-        *buffers.components_on_cpu(n, delegates, arcs),
-        *buffers.sorting_on_cpu(arcs if together else arcs // p, vertex),
-        *buffers.round_on_cpu(n, delegates, arcs, vertex, directed=graph.directed),
+        *buffers.components_on_cpu(n, delegates, vertex, messages),
+        *buffers.trees_on_cpu(n, delegates, vertex),
+        *buffers.unions_on_cpu(messages * (p if together else 1), vertex),
     )
 
 

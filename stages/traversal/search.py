@@ -43,21 +43,23 @@ def search_graph(
 ) -> tuple[Traversal, Measurement]:
     """Search from every source, after a preparation and searches that compile and are not measured.
 
-    Components have no sources, and are found `RUNS` times. With statistics the searches are made once more
-    when all are timed, so that nothing is counted on the clock, and the order of the graph is timed, if it
-    has one. Raises `StageError` for a strategy, a constant or weights that do not fit this graph.
+    Components have no sources, and are found `RUNS` times; once by ranks on CPU workers. With statistics the
+    searches are made once more when all are timed, so that nothing is counted on the clock, and the order of
+    the graph is timed, if it has one. Raises `StageError` for a strategy, a constant or weights that do not
+    fit this graph.
     """
     from gravel.stages.artifacts import Measurement
 
     implementation = IMPLEMENTATIONS[graph.form, parameters.algorithm]
-    named: list[Any] = [None] * RUNS
-    starts: list[Any] = named
-    if parameters.algorithm not in OF_ALL_VERTICES:
-        named, starts = sources.tolist(), graph.starts(sources)
     if implementation.twice:
         # What compiles while a graph is prepared must not count as its preparation.
         prepare_search(context, graph, parameters)
     search, notes = prepare_search(context, graph, parameters)
+    if parameters.algorithm in OF_ALL_VERTICES:
+        named = [None] * getattr(search, "runs", RUNS)
+        starts: list[Any] = named
+    else:
+        named, starts = sources.tolist(), graph.starts(sources)
     labels = resolve_name(implementation.labels)(context, graph, parameters, len(starts))
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
@@ -158,8 +160,9 @@ def _results(
         search.close()
         return
     if hasattr(search, "several"):
-        found, times, search.exchange = search.several(warm_ups + len(starts))
-        yield from (replace(found, milliseconds=each) for each in times[warm_ups:])
+        # Ranks that find them `runs` times have compiled before.
+        found, times, search.exchange = search.several(len(starts) + warm_ups * (not hasattr(search, "runs")))
+        yield from (replace(found, milliseconds=each) for each in times[-len(starts) :])
         return
     size = getattr(search, "batch", 1)
     for first in range(0, len(starts), size):

@@ -91,7 +91,7 @@ def made(group: Any, asked: argparse.Namespace, scale: int, backend: str) -> tup
     """Make the rank, and give it with the task of its searches."""
     from dataclasses import replace
 
-    from gravel.kernels.bfs.asked import Asked
+    from gravel.kernels.bfs.query import Query
     from gravel.kernels.partition import SearchOptions
     from gravel.stages.partitioning.resident import find_rank
     from gravel.stages.ranks.distributed_rank import RankTask
@@ -101,7 +101,7 @@ def made(group: Any, asked: argparse.Namespace, scale: int, backend: str) -> tup
     known = replace(found, threshold=held.share.threshold)
     options = SearchOptions(direction_optimized=not asked.no_do)
     facts: dict[str, Any] = {"transport": asked.transport, "check": True, "labels": False}
-    return held, RankTask(known, backend, 2, Asked(symmetric=True), options, **facts)
+    return held, RankTask(known, backend, 2, Query(symmetric=True), options, **facts)
 
 
 def components(group: Any, task: Any) -> tuple[list[float], int, list[str]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionedGraph, SearchOptions, to_arrays
 from gravel.pipeline.workers.rank_group import run_rank
 from gravel.pipeline.workers.rendezvous import Rendezvous
@@ -63,7 +63,7 @@ def search_as_rank(group: Any, task: Task) -> dict[str, Found]:
             rank = NcclRank(
                 group,
                 part,
-                Asked(output="distance", symmetric=True),
+                Query(output="distance", symmetric=True),
                 replace(options, barrier_seconds=task.time_limit),
             )
             prepared = time.perf_counter() - began

@@ -23,9 +23,9 @@ from pydantic import ByteSize, TypeAdapter
 
 from gravel.kernels import csr, order
 from gravel.kernels.bfs import prepare, prepare_rows
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import Size, elsewhere
 from gravel.kernels.bfs.cuda.streamed import StreamedSearch
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import total
 from gravel.kernels.cuda import event_milliseconds
 from gravel.kernels.cuda.wake import wake
@@ -92,7 +92,7 @@ class Bench:
         kept = f"{plan.heads} heads, {search.kept_bytes / 1e6:.0f} MB kept"
         yield f"split, {kept}", search
         if "streamed" in only:
-            yield "streamed", StreamedSearch(columns_as_rows(self.offsets, self.held), Asked(**options))
+            yield "streamed", StreamedSearch(columns_as_rows(self.offsets, self.held), Query(**options))
         for layout, rows in self.encoded.items():
             yield f"{layout} pinned", prepare_rows(rows, strategy="host_rows", **options)
             yield (

@@ -12,7 +12,7 @@ from __future__ import annotations
 import statistics
 
 from gravel.kernels.bfs import prepare as prepare_single
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.partition import SearchOptions, partition
 from gravel.kernels.partition.cuda.search import CudaPartitionSearch
@@ -42,7 +42,7 @@ def main() -> None:
                 turns = {f"{name}_backward": factor for name in OPTIMIZED}
                 turns |= {f"{name}_forward": factor / 10 for name in OPTIMIZED}
                 search = CudaPartitionSearch(
-                    whole, Asked(output="distance", symmetric=True), SearchOptions(**turns)
+                    whole, Query(output="distance", symmetric=True), SearchOptions(**turns)
                 )
                 for each, right in zip(sources, expected, strict=False):
                     assert bool((search.run(each).distance == right).all()), "distances differ"

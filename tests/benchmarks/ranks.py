@@ -27,7 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from tests.benchmarks.program import parser_of
 
 BEGAN = time.perf_counter()
@@ -167,7 +167,7 @@ class Bench:
             say(f"peer, {name}: preparing")
             search = CudaPartitionSearch(
                 whole,
-                Asked(output=self.output, symmetric=True),
+                Query(output=self.output, symmetric=True),
                 replace(choice, barrier_seconds=5.0),
                 devices=devices,
             )

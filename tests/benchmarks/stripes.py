@@ -19,7 +19,7 @@ from typing import Any
 import cupy
 
 from gravel.kernels.bfs import prepare as prepare_single
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition import PartitionedGraph, SearchOptions
 from gravel.kernels.partition.cuda import CudaPartitionSearch
@@ -82,7 +82,7 @@ class Bench:
 
     def check(self, whole: PartitionedGraph, devices: range) -> None:
         """Compare distances, and every tree's distances with those of its predecessors."""
-        asked = Asked(output="both", symmetric=True)
+        asked = Query(output="both", symmetric=True)
         search = CudaPartitionSearch(whole, asked, replace(PAPER, barrier_seconds=5.0), devices=devices)
         for source, expected in zip(self.sources, self.expected, strict=False):
             found = search.run(source)
@@ -100,7 +100,7 @@ class Bench:
         self.check(whole, devices)
         for name, choice in options.items():
             for output in ("distance", "predecessor") if name == "as the paper" else ("distance",):
-                asked, patient = Asked(output=output, symmetric=True), replace(choice, barrier_seconds=5.0)
+                asked, patient = Query(output=output, symmetric=True), replace(choice, barrier_seconds=5.0)
                 search = CudaPartitionSearch(whole, asked, patient, devices=devices)
                 for source, expected in zip(self.sources, self.expected, strict=False):
                     found = search.run(source)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import total
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
@@ -92,10 +92,10 @@ def test_labels_come_back_to_their_vertices(ranks: int, devices: int, tail: int,
     graph, sources = half_empty(tail)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     choices: dict[str, Any] = {"options": SearchOptions(barrier_seconds=60.0), "devices": range(devices)}
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
+    on_cpu = PartitionSearch(whole, Query(symmetric=True))
     of_distances, of_any = (
-        CudaPartitionSearch(whole, Asked(symmetric=True, output="distance"), **choices),
-        CudaPartitionSearch(whole, Asked(symmetric=True), **choices),
+        CudaPartitionSearch(whole, Query(symmetric=True, output="distance"), **choices),
+        CudaPartitionSearch(whole, Query(symmetric=True), **choices),
     )
     depth = 0
     for source in sources:
@@ -116,9 +116,9 @@ def test_warps_that_commit_several_words_at_a_time() -> None:
     graph, sources = half_empty(2, 26_000)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=1, threshold=12)
     search = CudaPartitionSearch(
-        whole, Asked(symmetric=True, output="distance"), SearchOptions(barrier_seconds=60.0)
+        whole, Query(symmetric=True, output="distance"), SearchOptions(barrier_seconds=60.0)
     )
-    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(sources[0])
+    wanted = PartitionSearch(whole, Query(symmetric=True)).run(sources[0])
     assert numpy.array_equal(search.run(sources[0]).distance, wanted.distance)
 
 
@@ -143,7 +143,7 @@ def test_a_rank_takes_no_more_than_is_stated(
     graph, _ = half_empty(3, n)
     whole = partition(*fast_csr(graph, symmetric=True), ranks=ranks, threshold=12)
     options = SearchOptions(predecessors=predecessors)
-    search = CudaPartitionSearch(whole, Asked(symmetric=True, output=output), options)
+    search = CudaPartitionSearch(whole, Query(symmetric=True, output=output), options)
     for part, memory in zip(whole.parts, search._memory, strict=True):
         subgraphs = sum(
             sum(array.nbytes for array in part.subgraph(name)) for name in ("nn", "nd", "dn", "dd")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.cuda.source import read_source
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch, mapping
@@ -100,7 +100,7 @@ def test_a_log_that_is_too_short_is_made_longer(monkeypatch: pytest.MonkeyPatch)
 def search_as_peer(group: Any, whole: Any, source: int) -> Any:
     with fake_cupy.Device(group.rank):
         ways: dict[str, Any] = {**FORWARD, **CULLING["exact"], "barrier_seconds": 60.0}
-        rank = PeerRank(group, whole.of_rank(group.rank), Asked(symmetric=True), SearchOptions(**ways))
+        rank = PeerRank(group, whole.of_rank(group.rank), Query(symmetric=True), SearchOptions(**ways))
         found = rank.run(source)
         rank.leave(group)
         return found
@@ -112,7 +112,7 @@ def test_ranks_of_a_rank_group_count_their_own_arcs(ranks: int, monkeypatch: pyt
     graph = fast_csr(rmat(8), symmetric=True)
     whole, source = stripe(*graph, ranks=ranks), two_sources(graph[0])[0]
     ways: dict[str, Any] = {**FORWARD, **CULLING["exact"]}
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(**ways))
+    on_cpu = PartitionSearch(whole, Query(symmetric=True), SearchOptions(**ways))
     wanted = on_cpu.run(source)
     answers = run_in_threads(functools.partial(search_as_peer, source=source), [whole] * ranks)
     for rank, labels in enumerate(on_cpu.labels):

@@ -3,9 +3,9 @@
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.deferred_rows import DeferredRows, find_deferred_rows
 from gravel.kernels.bfs.cuda.direction_optimizing import prepare
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.csr import build
 from gravel.kernels.generate import generate
 from gravel.kernels.layouts import columns_as_rows
@@ -35,7 +35,7 @@ STEPS = (
 def search(csr, output, **constants):
     placed = (strict_cupy.on_device(array) for array in csr)
     constants = {"block": grid_kernels.THREADS} | constants
-    made = prepare(columns_as_rows(*placed), Asked(symmetric=True, output=output), **constants)
+    made = prepare(columns_as_rows(*placed), Query(symmetric=True, output=output), **constants)
     for source in sources_of(len(csr[0]) - 1, 2):
         check(made.run(source), csr, source, output)
     return made

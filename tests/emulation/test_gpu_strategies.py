@@ -8,9 +8,9 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
 from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import MERRILL, check, csr_of, sources_of
@@ -101,7 +101,7 @@ def test_full_queues_lose_no_vertex(strategy: str, output: str) -> None:
     small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
     made = small(
         *map(strict_cupy.on_device, csr),
-        Asked(output=output),
+        Query(output=output),
         claim="racing",
         least=1,
         block=64,

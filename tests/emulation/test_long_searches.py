@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
@@ -37,8 +37,8 @@ def check_records(found: Any, wanted: Any) -> None:
 def test_every_level_of_ranks_on_one_or_two_gpus_has_a_clock(devices: int) -> None:
     whole = partition(*path(LEVELS), ranks=2, threshold=10**6)
     search, on_cpu = (
-        CudaPartitionSearch(whole, Asked(symmetric=True), devices=range(devices)),
-        PartitionSearch(whole, Asked(symmetric=True)),
+        CudaPartitionSearch(whole, Query(symmetric=True), devices=range(devices)),
+        PartitionSearch(whole, Query(symmetric=True)),
     )
     found, wanted = search.run(0), on_cpu.run(0)
     assert numpy.array_equal(found.distance, wanted.distance)
@@ -56,12 +56,12 @@ def test_a_log_that_is_full_grows_and_the_search_is_repeated(monkeypatch: pytest
     offsets, columns = SHORT.csr()
     whole = partition(offsets, columns, ranks=2, threshold=10**6)
     on_cpu, roomy = (
-        PartitionSearch(whole, Asked(symmetric=True)),
-        CudaPartitionSearch(whole, Asked(symmetric=True), devices=range(2)),
+        PartitionSearch(whole, Query(symmetric=True)),
+        CudaPartitionSearch(whole, Query(symmetric=True), devices=range(2)),
     )
     for room in (1, 33, 34):
         monkeypatch.setattr("gravel.kernels.partition.cuda.launch.LOGGED_LEVELS", room)
-        search = CudaPartitionSearch(whole, Asked(symmetric=True), devices=range(2))
+        search = CudaPartitionSearch(whole, Query(symmetric=True), devices=range(2))
         for source in (16, 0, 32, 5):
             found, wanted = search.run(source), on_cpu.run(source)
             roomy.run(source)
@@ -84,7 +84,7 @@ def search_as_peer(group: Any, whole: Any) -> Any:
         rank = PeerRank(
             group,
             whole.of_rank(group.rank),
-            Asked(symmetric=True),
+            Query(symmetric=True),
             SearchOptions(barrier_seconds=60.0),
         )
         found = rank.run(0)
@@ -95,7 +95,7 @@ def search_as_peer(group: Any, whole: Any) -> Any:
 @pytest.mark.usefixtures("cupy_on_cpu")
 def test_every_level_of_peers_has_a_clock() -> None:
     whole = partition(*path(LEVELS), ranks=3, threshold=10**6)
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
+    on_cpu = PartitionSearch(whole, Query(symmetric=True))
     on_cpu.run(0)
     for found, wanted in zip(run_in_threads(search_as_peer, [whole] * 3), on_cpu.labels, strict=True):
         check_records(found.levels, wanted.levels)
@@ -106,7 +106,7 @@ def search_and_send(group: Any, whole: Any, network: Network, options: SearchOpt
         rank = NcclRank(
             group,
             whole.of_rank(group.rank),
-            Asked(symmetric=True),
+            Query(symmetric=True),
             options,
             connect_by=network.connect,
         )
@@ -126,7 +126,7 @@ def test_every_level_of_ranks_that_send_has_a_clock(
         "gravel.kernels.partition.nccl.launching.resident_blocks", lambda *_: fake_cupy.BLOCKS
     )
     whole = partition(*path(LEVELS), ranks=2, threshold=10**6)
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True), options)
+    on_cpu = PartitionSearch(whole, Query(symmetric=True), options)
     network = Network(2)
     act = functools.partial(search_and_send, network=network, options=options)
     answers = run_in_threads(act, [whole] * 2)
@@ -144,7 +144,7 @@ def test_every_level_of_ranks_that_send_has_a_clock(
 def test_every_level_of_ranks_on_the_cpu_has_a_clock() -> None:
     for ranks in (1, 3):
         search = PartitionSearch(
-            partition(*path(LEVELS), ranks=ranks, threshold=10**6), Asked(symmetric=True)
+            partition(*path(LEVELS), ranks=ranks, threshold=10**6), Query(symmetric=True)
         )
         assert len(search.run(0).directions) == LEVELS
         for rank in search.labels:

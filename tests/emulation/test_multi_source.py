@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda import multi_source
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.layouts import LAYOUTS
 from tests.emulation import strict_cupy
 from tests.kernels.bfs.test_multi_source import check_batch
@@ -25,7 +25,7 @@ WAYS: list[dict[str, Any]] = [{}, {"alpha": 1e9, "beta": 1e9}, {"alpha": 1e-9}]
 
 def search(csr: Any, layout: str, output: str, *, symmetric: bool = True, **constants: Any) -> None:
     placed = strict_cupy.encoded(layout, csr)
-    made = multi_source.MultiSource(placed, Asked(output=output, symmetric=symmetric), block=64, **constants)
+    made = multi_source.MultiSource(placed, Query(output=output, symmetric=symmetric), block=64, **constants)
     vertices = len(csr[0]) - 1
     sources = [*sources_of(vertices, 3), *(v * 7 % vertices for v in range(min(vertices, 30)))]
     check_batch(made, csr, sources, output=output)

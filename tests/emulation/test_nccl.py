@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.cuda.source import waits_for_the_grid
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.nccl import NcclSearch
@@ -51,10 +51,10 @@ def lazy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def search(
-    group: Any, _: Any, whole: Any, network: Network, sources: list[int], asked: Asked, options: SearchOptions
+    group: Any, _: Any, whole: Any, network: Network, sources: list[int], query: Query, options: SearchOptions
 ) -> list[Any]:
     with fake_cupy.Device(group.rank):
-        rank = NcclRank(group, whole.of_rank(group.rank), asked, options, connect_by=network.connect)
+        rank = NcclRank(group, whole.of_rank(group.rank), query, options, connect_by=network.connect)
         found = [rank.run(source) for source in sources]
         rank.leave(group)
         return found
@@ -64,19 +64,19 @@ def searched(
     whole: Any,
     sources: list[int],
     network: Network | None = None,
-    asked: Asked = Asked(symmetric=True),
+    query: Query = Query(symmetric=True),
     options: SearchOptions = SearchOptions(),
 ) -> list[Any]:
     network = network or Network(whole.ranks)
     run = functools.partial(
-        search, whole=whole, network=network, sources=sources, asked=asked, options=options
+        search, whole=whole, network=network, sources=sources, query=query, options=options
     )
     return run_in_threads(run, [None] * whole.ranks, time_limit=60.0)  # type: ignore[return-value]
 
 
 def check(whole: Any, sources: list[int], options: SearchOptions, symmetric: bool = True) -> None:
-    answers = searched(whole, sources, asked=Asked(symmetric=symmetric), options=options)
-    on_cpu = PartitionSearch(whole, Asked(symmetric=symmetric), options)
+    answers = searched(whole, sources, query=Query(symmetric=symmetric), options=options)
+    on_cpu = PartitionSearch(whole, Query(symmetric=symmetric), options)
     for place, source in enumerate(sources):
         wanted = on_cpu.run(source)
         for rank in range(whole.ranks):
@@ -137,17 +137,17 @@ def test_outputs_depth_and_wide_numbers(monkeypatch: pytest.MonkeyPatch) -> None
     source = int(numpy.argmax(numpy.diff(offsets)))
     whole = partition(offsets, columns, ranks=2, threshold=20)
     for depth in (0, 1, 2):
-        wanted = PartitionSearch(whole, Asked(symmetric=True, max_depth=depth)).run(source)
+        wanted = PartitionSearch(whole, Query(symmetric=True, max_depth=depth)).run(source)
         answers = searched(
-            whole, [source, source], asked=Asked(output="distance", symmetric=True, max_depth=depth)
+            whole, [source, source], query=Query(output="distance", symmetric=True, max_depth=depth)
         )
         for rank, found in enumerate(answers):
             assert found[1].predecessor is None
             assert len(found[1].levels) == min(depth, len(wanted.directions))
             assert numpy.array_equal(found[1].distance, wanted.distance[rank::2])
     alone = partition(offsets, columns, ranks=1, threshold=20)
-    search_alone = NcclSearch(alone, Asked(symmetric=True), connect_by=Network(1).connect)
-    found, wanted = search_alone.run(source), PartitionSearch(alone, Asked(symmetric=True)).run(source)
+    search_alone = NcclSearch(alone, Query(symmetric=True), connect_by=Network(1).connect)
+    found, wanted = search_alone.run(source), PartitionSearch(alone, Query(symmetric=True)).run(source)
     assert numpy.array_equal(found.distance, wanted.distance)
     assert numpy.array_equal(found.predecessor, wanted.predecessor)
     assert found.predecessor is not None
@@ -189,7 +189,7 @@ def test_a_rank_that_is_lost_ends_the_others(operation: int) -> None:
             return communicators[-1]
 
         rank = NcclRank(
-            group, whole.of_rank(group.rank), Asked(symmetric=True), SearchOptions(), connect_by=connected
+            group, whole.of_rank(group.rank), Query(symmetric=True), SearchOptions(), connect_by=connected
         )
         with pytest.raises(RuntimeError, match="given up"):
             rank.run(source)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.cuda.source import read_source
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
@@ -74,8 +74,8 @@ def test_rows_longer_than_a_byte_are_counted_whole() -> None:
             ("dn_forward", "dd_forward"), 1.0
         )
         options = SearchOptions(nd_backward=factor, nd_forward=1.0, **never)
-        search = CudaPartitionSearch(whole, Asked(symmetric=True, output="distance"), options)
-        same_distances = PartitionSearch(whole, Asked(symmetric=True), options).run(500)
+        search = CudaPartitionSearch(whole, Query(symmetric=True, output="distance"), options)
+        same_distances = PartitionSearch(whole, Query(symmetric=True), options).run(500)
         found = search.run(500)
         assert numpy.array_equal(found.distance, same_distances.distance)
         assert found.directions == same_distances.directions
@@ -117,7 +117,7 @@ def test_wide_vertices_and_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_any_predecessors_of_many_vertices_are_wide() -> None:
     """From 2^31 vertices on, of which keys of 32 bits still are the vertices."""
     offsets, columns = fast_csr(rmat(7), symmetric=True)
-    search = CudaPartitionSearch(partition(offsets, columns, ranks=1, threshold=20), Asked(symmetric=True))
+    search = CudaPartitionSearch(partition(offsets, columns, ranks=1, threshold=20), Query(symmetric=True))
     (memory,) = search._memory
     narrow = search.run(1).predecessor
     assert memory.predecessors().dtype == numpy.int32
@@ -133,8 +133,8 @@ def test_levels_are_told_by_each_device() -> None:
     whole = partition(offsets, columns, ranks=4, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
     search, on_cpu = (
-        CudaPartitionSearch(whole, Asked(symmetric=True), devices=(0, 1)),
-        PartitionSearch(whole, Asked(symmetric=True)),
+        CudaPartitionSearch(whole, Query(symmetric=True), devices=(0, 1)),
+        PartitionSearch(whole, Query(symmetric=True)),
     )
     same(search, on_cpu, source, whole)
     turned = set()
@@ -164,7 +164,7 @@ def test_a_device_that_never_comes_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     with monkeypatch.context() as lost:
         lost.setattr(DeviceBarrier, "described", with_a_stranger)
         search = CudaPartitionSearch(
-            whole, Asked(symmetric=True), SearchOptions(barrier_seconds=0.3), devices=(0, 1)
+            whole, Query(symmetric=True), SearchOptions(barrier_seconds=0.3), devices=(0, 1)
         )
     for _ in range(2):
         with pytest.raises(RuntimeError, match="the search was given up"):
@@ -176,7 +176,7 @@ def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     search = CudaPartitionSearch(
-        whole, Asked(symmetric=True), SearchOptions(barrier_seconds=0.5), devices=(0, 1)
+        whole, Query(symmetric=True), SearchOptions(barrier_seconds=0.5), devices=(0, 1)
     )
     launch = fake_cupy.Kernel.__call__
 
@@ -188,7 +188,7 @@ def test_a_search_after_one_that_was_given_up(monkeypatch: pytest.MonkeyPatch) -
         lost.setattr(fake_cupy.Kernel, "__call__", only_the_first)
         with pytest.raises(RuntimeError, match="the search was given up"):
             search.run(1)
-    same(search, PartitionSearch(whole, Asked(symmetric=True)), 1, whole)
+    same(search, PartitionSearch(whole, Query(symmetric=True)), 1, whole)
 
 
 def test_outputs_and_depth() -> None:

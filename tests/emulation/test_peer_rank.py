@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import mapping
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
@@ -29,7 +29,7 @@ PATIENT = SearchOptions(barrier_seconds=60.0)
 
 def search(group: Any, whole: Any, sources: list[int], options: SearchOptions = PATIENT) -> list[Any]:
     with fake_cupy.Device(group.rank):
-        rank = PeerRank(group, whole.of_rank(group.rank), Asked(symmetric=True), options)
+        rank = PeerRank(group, whole.of_rank(group.rank), Query(symmetric=True), options)
         found = [rank.run(source) for source in sources]
         rank.leave(group)
         return found
@@ -43,7 +43,7 @@ def test_every_rank_finds_its_part(ranks: int, apart: bool, monkeypatch: pytest.
     for offsets, columns in (fast_csr(rmat(8), symmetric=True), BY_NAME["tail_on_clique"].csr()):
         whole = partition(offsets, columns, ranks=ranks, threshold=12)
         sources = [int(numpy.argmax(numpy.diff(offsets))), 3]
-        on_cpu = PartitionSearch(whole, Asked(symmetric=True))
+        on_cpu = PartitionSearch(whole, Query(symmetric=True))
         answers = run_in_threads(functools.partial(search, sources=sources), [whole] * ranks)
         for place, source in enumerate(sources):
             wanted, tree = on_cpu.run(source), numpy.empty(whole.vertex_count, numpy.int64)
@@ -72,7 +72,7 @@ def test_a_rank_that_does_not_search_is_given_up_by_all() -> None:
 
     def one_is_late(group: Any, _: Any) -> str:
         with fake_cupy.Device(group.rank):
-            given = Asked(symmetric=True), SearchOptions(barrier_seconds=0.3)
+            given = Query(symmetric=True), SearchOptions(barrier_seconds=0.3)
             rank = PeerRank(group, whole.of_rank(group.rank), *given)
             if group.rank == 1:
                 rank._launch.start = lambda source, depth: (None, fake_cupy.Event())  # type: ignore[method-assign]

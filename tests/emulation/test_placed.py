@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
@@ -65,10 +65,10 @@ def test_placements_change_nothing_but_what_is_read(skewed: Any, optimized: bool
     source = int(numpy.argmax(numpy.diff(offsets)))
     # Who takes any predecessor reads more or less, as others are faster or slower.
     options = SearchOptions(direction_optimized=optimized, predecessors="smallest")
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True), options)
+    on_cpu = PartitionSearch(whole, Query(symmetric=True), options)
     read = {}
     for name, placing in placings(whole).items():
-        given = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
+        given = Query(symmetric=True), replace(options, barrier_seconds=60.0)
         search = CudaPartitionSearch(whole, *given, devices=(0, 1), placing=placing)
         same(search, on_cpu, 3)
         wanted, found = on_cpu.run(source), search.run(source)
@@ -92,11 +92,11 @@ def test_shapes(name: str) -> None:
     offsets, columns = BY_NAME[name].csr()
     for threshold in (0, 3):
         whole = partition(offsets, columns, ranks=2, threshold=threshold)
-        on_cpu = PartitionSearch(whole, Asked(symmetric=True))
+        on_cpu = PartitionSearch(whole, Query(symmetric=True))
         for placing in (Placing("pinned"), Placing("split", 400)):
             search = CudaPartitionSearch(
                 whole,
-                Asked(symmetric=True),
+                Query(symmetric=True),
                 SearchOptions(barrier_seconds=60.0),
                 devices=(0, 1),
                 placing=placing,
@@ -107,25 +107,25 @@ def test_shapes(name: str) -> None:
 def test_wide_vertices() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    search = CudaPartitionSearch(whole, Asked(symmetric=True), placing=Placing("split", 3000))
-    same(search, PartitionSearch(whole, Asked(symmetric=True)), 7, whole)
+    search = CudaPartitionSearch(whole, Query(symmetric=True), placing=Placing("split", 3000))
+    same(search, PartitionSearch(whole, Query(symmetric=True)), 7, whole)
 
 
 def test_ranks_of_a_rank_group_place_their_own(skewed: Any) -> None:
     offsets, whole = skewed
     source = int(numpy.argmax(numpy.diff(offsets)))
-    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(source)
+    wanted = PartitionSearch(whole, Query(symmetric=True)).run(source)
     options = SearchOptions(predecessors="smallest")
 
     def search(group: Any, _: Any, placing: Placing) -> Any:
         with fake_cupy.Device(group.rank):
-            given = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
+            given = Query(symmetric=True), replace(options, barrier_seconds=60.0)
             rank = PeerRank(group, whole.of_rank(group.rank), *given, placing=placing)
             found = rank.run(source)
             rank.leave(group)
             return found
 
-    alone = CudaPartitionSearch(whole, Asked(symmetric=True), options, placing=Placing("pinned")).run(source)
+    alone = CudaPartitionSearch(whole, Query(symmetric=True), options, placing=Placing("pinned")).run(source)
     answers = run_in_threads(functools.partial(search, placing=Placing("pinned")), [None] * 3)
     for rank, found in enumerate(answers):
         assert numpy.array_equal(found.distance, wanted.distance[rank::3])
@@ -139,6 +139,6 @@ def test_memory_that_is_not_pinned_is_said(skewed: Any, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("gravel.kernels.placement.pinned.pin", refuse)
     with pytest.raises(ValueError, match=r"refuses pinned memory .operation not supported"):
-        CudaPartitionSearch(skewed[1], Asked(symmetric=True), placing=Placing("pinned"))
+        CudaPartitionSearch(skewed[1], Query(symmetric=True), placing=Placing("pinned"))
     with pytest.raises(ValueError, match="placement is 'streamed'; ranks have device, split, pinned"):
         Placing("streamed")

@@ -7,7 +7,7 @@ import sys
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch, by_degree
 from gravel.kernels.partition.layout import RankGraph, row_lengths
@@ -59,9 +59,9 @@ def test_without_room_the_numbers_stay(free: int, monkeypatch: pytest.MonkeyPatc
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=3, threshold=12)
     search = CudaPartitionSearch(
-        whole, Asked(symmetric=True, output="distance"), SearchOptions(barrier_seconds=60.0), devices=(0, 1)
+        whole, Query(symmetric=True, output="distance"), SearchOptions(barrier_seconds=60.0), devices=(0, 1)
     )
     assert (search._numbers is None) == (free == 0)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(source)
+    wanted = PartitionSearch(whole, Query(symmetric=True)).run(source)
     assert numpy.array_equal(search.run(source).distance, wanted.distance)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.peer_rank import PeerRank
@@ -32,9 +32,9 @@ LAYOUTS = [
 
 
 def check(whole: Any, layout: str, sources: list[int], options: SearchOptions = SearchOptions()) -> None:
-    asked, patient = Asked(symmetric=True), replace(options, barrier_seconds=60.0)
-    on_cpu = PartitionSearch(whole, asked, options)
-    search = CudaPartitionSearch(encoded(whole, layout), asked, patient, devices=(0, 1))
+    query, patient = Query(symmetric=True), replace(options, barrier_seconds=60.0)
+    on_cpu = PartitionSearch(whole, query, options)
+    search = CudaPartitionSearch(encoded(whole, layout), query, patient, devices=(0, 1))
     for source in sources:
         same(search, on_cpu, source, whole)
 
@@ -76,13 +76,13 @@ def test_shapes(name: str) -> None:
 def test_ranks_of_a_rank_group() -> None:
     offsets, columns = fast_csr(rmat(8), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
-    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(3)
+    wanted = PartitionSearch(whole, Query(symmetric=True)).run(3)
     packed = encoded(whole, "varint")
 
     def search(group: Any, _: Any) -> Any:
         with fake_cupy.Device(group.rank):
             options = SearchOptions(predecessors="smallest", barrier_seconds=60.0)
-            rank = PeerRank(group, packed.of_rank(group.rank), Asked(symmetric=True), options)
+            rank = PeerRank(group, packed.of_rank(group.rank), Query(symmetric=True), options)
             found = rank.run(3)
             rank.leave(group)
             return found
@@ -94,8 +94,8 @@ def test_what_is_not_taken() -> None:
     offsets, columns = fast_csr(rmat(7), symmetric=True, index=numpy.uint64)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with pytest.raises(ValueError, match=r"2\^32 vertices and more"):
-        CudaPartitionSearch(encoded(whole, "varint"), Asked(symmetric=True))
+        CudaPartitionSearch(encoded(whole, "varint"), Query(symmetric=True))
     offsets, columns = fast_csr(rmat(7), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     with pytest.raises(ValueError, match="placement pinned is for columns"):
-        CudaPartitionSearch(encoded(whole, "varint"), Asked(symmetric=True), placing=Placing("pinned"))
+        CudaPartitionSearch(encoded(whole, "varint"), Query(symmetric=True), placing=Placing("pinned"))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.cuda import CudaPartitionSearch
 from gravel.kernels.partition.cuda.placing import Placing
@@ -48,9 +48,9 @@ def test_local_all_to_all_reads_as_much_as_the_cpu_sends() -> None:
     whole = partition(offsets, columns, ranks=4, threshold=10**6)
     for uniquify in (False, True):
         options = SearchOptions(groups=2, local_all_to_all=True, uniquify=uniquify, nn_directed=False)
-        on_cpu = PartitionSearch(whole, Asked(symmetric=True), options)
+        on_cpu = PartitionSearch(whole, Query(symmetric=True), options)
         found = CudaPartitionSearch(
-            whole, Asked(symmetric=True), replace(options, barrier_seconds=60.0), devices=range(2)
+            whole, Query(symmetric=True), replace(options, barrier_seconds=60.0), devices=range(2)
         )
         for each in (on_cpu, found):
             each.run(5)
@@ -68,7 +68,7 @@ def test_ranks_of_a_rank_group_do_so_too(name: str) -> None:
     options = SearchOptions(**STAGED[name])  # type: ignore[arg-type]
     ranks = 4
     whole = partition(offsets, columns, ranks=ranks, threshold=12)
-    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(3)
+    wanted = PartitionSearch(whole, Query(symmetric=True)).run(3)
     answers = run_in_threads(functools.partial(search, sources=[3, 3], options=options), [whole] * ranks)
     tree = numpy.empty(whole.vertex_count, numpy.int64)
     for rank in range(ranks):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.components import components
 from tests.emulation import strict_cupy
 from tests.kernels.conformance import check, csr_of, sources_of
@@ -26,7 +26,7 @@ def test_searches(output: str) -> None:
     for csr in [*(csr_of(name, True) for name in SMALL), fast_csr(rmat(9, 8), symmetric=True)]:
         for constants in ({"buffer_bytes": 4096, "buffers": 2}, {}):
             rows = columns_as_rows(strict_cupy.on_device(csr[0]), Counted(csr[1]))
-            made = streamed(rows, Asked(output=output, symmetric=True), **constants)
+            made = streamed(rows, Query(output=output, symmetric=True), **constants)
             for source in sources_of(len(csr[0]) - 1, 2):
                 check(made.run(source), csr, source, output)
 

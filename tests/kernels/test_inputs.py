@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gravel.kernels.bfs import bfs
 from gravel.kernels.components import components
-from gravel.kernels.inputs import CSR, array, csr, edges, is_symmetric, sides
+from gravel.kernels.inputs import CSR, array, as_csr, csr, edges, is_symmetric
 
 SQUARE = [[0, 1, 1, 0], [1, 0, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]]
 
@@ -84,7 +84,7 @@ def test_sorted_rows_are_not_copied() -> None:
     assert rows.column_indices.dtype == numpy.uint64
     pair = (numpy.array([0, 1, 2]), numpy.array([1, 0], dtype=numpy.uint32))
     assert all(shares(one, other) for one, other in zip(csr(pair), pair, strict=True))
-    assert all(one is other for one, other in zip(sides(*pair), pair, strict=True))
+    assert all(one is other for one, other in zip(as_csr(*pair), pair, strict=True))
     triples = scipy.sparse.coo_array(numpy.array(SQUARE))
     assert all(shares(one, other) for one, other in zip(edges(triples), triples.coords, strict=True))
 
@@ -132,7 +132,7 @@ def test_unsorted_rows_and_duplicates_are_put_in_order() -> None:
     assert rows.column_indices.tolist() == [1, 2, 0, 0]
     assert matrix.indices.tolist() == [2, 1, 1, 0, 0]  # the caller's stays as it was
     with pytest.raises(ValueError, match=r"kernels\.inputs\.csr sorts them"):
-        sides(matrix.indptr, matrix.indices)
+        as_csr(matrix.indptr, matrix.indices)
 
 
 def test_room_behind_the_last_column_is_left_out() -> None:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import pytest
 
 from gravel.kernels import cuda
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
 from gravel.kernels.partition import SearchOptions
@@ -107,7 +107,7 @@ def test_ranks_have_kernels_of_their_own(
     asked = stages["traverse"].parameters(output=output, sources=[1], tuning=tuning)
     kernels = [each for each in kernels_ahead("traverse", asked, made_by) if each[0].endswith(".cu")]
     assert kernels[0][0] == f"kernels/partition/{file}.cu"
-    assert kernels[0][1]["TREE"] == str(tree_of(SearchOptions(**tuning), Asked(output=output)))
+    assert kernels[0][1]["TREE"] == str(tree_of(SearchOptions(**tuning), Query(output=output)))
     for path, macros in kernels:
         declared = declared_variants(read_source(path))
         assert all(macros[name] in declared[name] for name in {**declared, **macros})

@@ -12,8 +12,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import MAX_SEARCHES, Size, batch_on_host
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.buffers import make
@@ -35,15 +35,15 @@ class MultiSource:
     strategy = "multi_source"
     reason = ""
 
-    def __init__(self, rows: EncodedRows, asked: Asked, *, batch: int = MAX_SEARCHES) -> None:
+    def __init__(self, rows: EncodedRows, query: Query, *, batch: int = MAX_SEARCHES) -> None:
         started = time.perf_counter()
-        self._max_depth = asked.depth
+        self._max_depth = query.depth
         if not 1 <= batch <= MAX_SEARCHES:
             raise ValueError(f"batch is {batch}; it can be 1 to {MAX_SEARCHES} searches")
         row_offsets, columns = readable(rows)
         self.vertices = rows.vertex_count
         self.batch = batch
-        wanted, item = (asked.tree, asked.distance), numpy.dtype(rows.dtype).itemsize
+        wanted, item = (query.tree, query.distance), numpy.dtype(rows.dtype).itemsize
         size = Size(self.vertices, rows.arc_count, *wanted, batch=batch, item=item)
         made = make(batch_on_host(size), numpy)
         self._distance, self._predecessor = made.pop("distance"), made.pop("predecessor")

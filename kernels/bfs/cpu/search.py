@@ -8,9 +8,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import Size, levels_on_host
 from gravel.kernels.bfs.cpu import levels
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
@@ -40,7 +40,7 @@ class CPUSearch:
     def __init__(
         self,
         rows: EncodedRows,
-        asked: Asked,
+        query: Query,
         *,
         pull: bool,
         serial_below: int,
@@ -55,10 +55,10 @@ class CPUSearch:
         index = numpy.dtype(rows.dtype)
         _compile_marking(row_offsets, columns, index)
         started = time.perf_counter()
-        self._asked = asked
+        self._query = query
         threads = threads or thread_count()
         arcs = int(row_offsets[-1])
-        size = Size(n, arcs, asked.tree, asked.distance, threads=threads, item=index.itemsize)
+        size = Size(n, arcs, query.tree, query.distance, threads=threads, item=index.itemsize)
         made = make(levels_on_host(size, pull=pull), numpy)
         active = mark_isolated(row_offsets, columns, made["heads"], made["done_before"]) if pull else n
         self._distance, self._predecessor = made["distance"], made["predecessor"]
@@ -70,7 +70,7 @@ class CPUSearch:
         # Waking helpers costs as much as searching this many arcs, so a small graph does without.
         self._helped = threads > 1 and arcs >= serial_below
         setting = {
-            levels.MAX_DEPTH: asked.depth,
+            levels.MAX_DEPTH: query.depth,
             levels.ALONE: int(not self._helped),
             levels.MAY_PULL: int(pull),
             levels.ALPHA: alpha,
@@ -97,12 +97,12 @@ class CPUSearch:
         team.run(*self._arrays, helpers=self._helped)
         milliseconds = (time.perf_counter() - started) * 1e3
         directions = tuple(_NAMES[code] for code in self._directions[: state[levels.DEPTH]])
-        labels = self._asked.wanted(self._distance, self._predecessor)
+        labels = self._query.wanted(self._distance, self._predecessor)
         return BFSResult(source, *labels, milliseconds, directions)
 
 
 def direction_optimizing(
-    rows: EncodedRows, asked: Asked, *, alpha: int = 15, beta: int = 18, serial_below: int = 4096
+    rows: EncodedRows, query: Query, *, alpha: int = 15, beta: int = 18, serial_below: int = 4096
 ) -> CPUSearch:
     """Make a symmetric CSR graph ready for direction-optimising searches, its rows in any layout.
 
@@ -121,13 +121,13 @@ def direction_optimizing(
     Raises ValueError if the graph is not symmetric.
 
     """
-    if not asked.symmetric:
+    if not query.symmetric:
         raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
-    return CPUSearch(rows, asked, pull=True, alpha=alpha, beta=beta, serial_below=serial_below)
+    return CPUSearch(rows, query, pull=True, alpha=alpha, beta=beta, serial_below=serial_below)
 
 
 def top_down(
-    rows: EncodedRows, asked: Asked, *, serial_below: int = 4096, threads: int | None = None
+    rows: EncodedRows, query: Query, *, serial_below: int = 4096, threads: int | None = None
 ) -> CPUSearch:
     """Make a CSR graph, directed or not, ready for level-synchronous top-down searches along its arcs.
 
@@ -135,7 +135,7 @@ def top_down(
     share a search (4 were best for the CPU search that FlexBFS, section 4, compares with), by default as many
     as kernels may use. Raises ValueError for fewer than 1 thread.
     """
-    return CPUSearch(rows, asked, pull=False, serial_below=serial_below, threads=threads)
+    return CPUSearch(rows, query, pull=False, serial_below=serial_below, threads=threads)
 
 
 def _compile_marking(row_offsets: NDArray[Any], columns: Any, index: Any) -> None:

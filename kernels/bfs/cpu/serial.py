@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import Size, serial_on_host
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.buffers import make
 from gravel.kernels.jit import serial
@@ -27,12 +27,12 @@ class SerialSearch:
     strategy = "serial"
     reason = ""
 
-    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], asked: Asked) -> None:
+    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], query: Query) -> None:
         started = time.perf_counter()
-        self._asked = asked
+        self._query = query
         n = self._vertices = len(row_offsets) - 1
         self._arrays = row_offsets, column_indices
-        size = Size(n, len(column_indices), asked.tree, item=column_indices.dtype.itemsize)
+        size = Size(n, len(column_indices), query.tree, item=column_indices.dtype.itemsize)
         self._queue, self._distance, self._predecessor = make(serial_on_host(size), numpy).values()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -41,10 +41,10 @@ class SerialSearch:
         check_source(source, self._vertices)
         started = time.perf_counter()
         levels = search(
-            *self._arrays, source, self._asked.depth, self._queue, self._distance, self._predecessor
+            *self._arrays, source, self._query.depth, self._queue, self._distance, self._predecessor
         )
         milliseconds = (time.perf_counter() - started) * 1e3
-        labels = self._asked.wanted(self._distance, self._predecessor)
+        labels = self._query.wanted(self._distance, self._predecessor)
         return BFSResult(source, *labels, milliseconds, ("push",) * levels)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import Size, streamed_on_host
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.bits import trailing_zeros
 from gravel.kernels.buffers import make
@@ -45,14 +45,14 @@ class StreamedSearch:
     reason = ""
 
     def __init__(
-        self, rows: EncodedRows, asked: Asked, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
+        self, rows: EncodedRows, query: Query, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
     ) -> None:
         started = time.perf_counter()
-        self._asked = asked
+        self._query = query
         self._parts = host_parts(rows, buffer_bytes, buffers)
         n = self.vertices = rows.vertex_count
         self.progress: Callable[[int, int], None] | None = None
-        made = make(streamed_on_host(Size(n, rows.arc_count, asked.tree, asked.distance)), numpy)
+        made = make(streamed_on_host(Size(n, rows.arc_count, query.tree, query.distance)), numpy)
         self._visited, self._frontier, self._next, self._distance, self._predecessor = made.values()
         self._needed = numpy.zeros(self._parts.count, numpy.bool_)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
@@ -73,13 +73,13 @@ class StreamedSearch:
         bit = _ONE << numpy.uint64(source & 63)
         self._visited[source >> 6] = self._frontier[source >> 6] = bit
         level, found = 0, 1
-        while found and level < self._asked.depth:
+        while found and level < self._query.depth:
             level += 1
             self._expand(level)
             found = turn(self._visited, self._frontier, self._next)
         return BFSResult(
             source,
-            *self._asked.wanted(self._distance, self._predecessor),
+            *self._query.wanted(self._distance, self._predecessor),
             (time.perf_counter() - started) * 1e3,
             ("push",) * level,
         )

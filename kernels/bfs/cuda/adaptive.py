@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
+from gravel.kernels.bfs.query import Query
 
 
 def prepare(
-    row_offsets: Any, column_indices: Any, asked: Asked, *, threshold: int = 32, block: int = 256
+    row_offsets: Any, column_indices: Any, query: Query, *, threshold: int = 32, block: int = 256
 ) -> CooperativeSearch:
     """Make a graph ready.
 
@@ -24,4 +24,4 @@ def prepare(
     """
     if threshold < 1:
         raise ValueError(f"threshold is {threshold}; it must be 1 or more")
-    return prepare_sliding("adaptive", row_offsets, column_indices, asked, block=block, numbers=(threshold,))
+    return prepare_sliding("adaptive", row_offsets, column_indices, query, block=block, numbers=(threshold,))

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gravel.kernels.bfs import buffers as tables
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import LOGGED_LEVELS, Size
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows
 from gravel.kernels.bfs.cuda.labels import Labels
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
@@ -51,7 +51,7 @@ class CooperativeSearch:
         name: str,
         path: str,
         rows: Columns | DecodedRows,
-        asked: Asked,
+        query: Query,
         *,
         block: int,
         buffers: Callable[[Size], Sequence[Any]],
@@ -66,8 +66,8 @@ class CooperativeSearch:
         self.strategy = name
         self._rows = rows  # which keeps the arrays alive
         self.vertices = rows.vertices
-        self._asked = asked
-        self._labels = Labels.allocate(self.vertices, asked)
+        self._query = query
+        self._labels = Labels.allocate(self.vertices, query)
         given = {**(macros or {}), "VERTEX": rows.macros["VERTEX"], "TREE": self._labels.tree}
         self._kernel = load(path, **given).get_function("search")
         if shared:
@@ -77,7 +77,7 @@ class CooperativeSearch:
         grid = resident_blocks(self._kernel, block, shared)
         self.blocks = min(grid, blocks or grid)
         self._launch = (self.blocks,), (block,), shared
-        self._allocate_log(LOGGED_LEVELS if asked.statistics else 0)
+        self._allocate_log(LOGGED_LEVELS if query.statistics else 0)
         self._tables = (
             *rows.arguments,
             self._labels.distance_argument(),
@@ -85,7 +85,7 @@ class CooperativeSearch:
             self._labels.predecessor_argument(),
             *buffers(Size(self.vertices, rows.arcs, self._labels.tree, item=rows.dtype.itemsize)),
         )
-        self._numbers = numpy.uint64(self.vertices), numpy.uint64(asked.depth)
+        self._numbers = numpy.uint64(self.vertices), numpy.uint64(query.depth)
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
@@ -106,12 +106,12 @@ class CooperativeSearch:
         last = numpy.uint64(self._logged), numpy.uint64(source)
         arguments = (*self._tables, self._log, self._arrivals, *self._numbers, *last)
         grid, block, shared = self._launch
-        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
+        milliseconds = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
         log = self._log.get()
         levels = int(log[0])
         if 0 < self._logged < levels:
             self._allocate_log(longer(levels))
             return self.run(source)
         expanded = tuple(int(arcs) for arcs in log[1 : 1 + levels]) if self._logged else None
-        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
-        return BFSResult(source, *labels, taken, ("push",) * levels, expanded)
+        labels = self._query.wanted(self._labels.distance, self._labels.predecessor)
+        return BFSResult(source, *labels, milliseconds, ("push",) * levels, expanded)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
     rows: EncodedRows,
-    asked: Asked,
+    query: Query,
     *,
     alpha: float | None = None,
     beta: float = 24.0,
@@ -58,11 +58,11 @@ def prepare(
     Raises ValueError for a graph that is not symmetric, and for a value that a parameter cannot have.
 
     """
-    if not asked.symmetric:
+    if not query.symmetric:
         raise ValueError("strategy 'direction_optimizing' needs a symmetric graph")
     return RowsSearch(
         rows,
-        asked,
+        query,
         Tuning(
             pull=True,
             alpha=alpha,

@@ -6,11 +6,11 @@ import time
 from typing import Any
 
 from gravel.kernels.bfs import buffers
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import COUNTER_WORDS, FLEX_PROGRESS, HUB_DEGREE, LOGGED_LEVELS, ROUNDS
 from gravel.kernels.bfs.cuda.cooperative import longer
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.packed import PackedKernel
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import (
@@ -57,7 +57,7 @@ class FlexSearch:
         self,
         row_offsets: Any,
         column_indices: Any,
-        asked: Asked,
+        query: Query,
         *,
         configuration: str = "config3",
         fixed_threads: int | None = None,
@@ -79,11 +79,11 @@ class FlexSearch:
 
         started = time.perf_counter()
         self.vertices = len(row_offsets) - 1
-        self._asked, self._block = asked, block
+        self._query, self._block = query, block
         self._headroom, self._shrink, self._hub_share = headroom, shrink, hub_share
         self._combined = configuration.startswith("config")
         offsets, columns = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
-        self._labels = Labels.allocate(self.vertices, asked)
+        self._labels = Labels.allocate(self.vertices, query)
         module = load(
             COMBINED_SOURCE if self._combined else LEVEL_SOURCE,
             VERTEX=vertex_macro(columns.dtype),
@@ -109,12 +109,12 @@ class FlexSearch:
             arguments += [
                 *make(buffers.flex(size, hubs=hubs, blocks=self._most_blocks), cupy).values(),
                 self._progress,
-                asked.depth,
+                query.depth,
                 int(configuration != "config1"),
                 hub_degree if aside else ANY,
             ]
         self._expand_kernel, self._more = expand, arguments
-        self._allocate_log(LOGGED_LEVELS if asked.statistics else 0)
+        self._allocate_log(LOGGED_LEVELS if query.statistics else 0)
         # What comes back to the host goes to pinned memory, so that the copy waits for nothing else.
         self._pinned = cupy.cuda.alloc_pinned_memory(8 * FLEX_PROGRESS)
         self._host = numpy.frombuffer(self._pinned, numpy.uint64, FLEX_PROGRESS)
@@ -142,16 +142,16 @@ class FlexSearch:
             nonlocal levels
             levels = self._search(source)
 
-        taken = event_milliseconds(search)
+        milliseconds = event_milliseconds(search)
         expanded = None
         if 0 < self._logged < levels:
             self._allocate_log(longer(levels))
             return self.run(source)
         if self._logged:
             expanded = tuple(int(arcs) for arcs in self._log[1 : 1 + levels].get())
-        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
+        labels = self._query.wanted(self._labels.distance, self._labels.predecessor)
         ways = ("push",) * levels
-        return BFSResult(source, *labels, taken, ways, expanded, launches=self.launches)
+        return BFSResult(source, *labels, milliseconds, ways, expanded, launches=self.launches)
 
     def _search(self, source: int) -> int:
         """Start kernels until the frontier is empty; returns the number of levels."""
@@ -167,7 +167,7 @@ class FlexSearch:
         )
         level, first, last, waiting = 0, 0, 1, 0
         started: list[int] = []
-        while last > first and level < self._asked.depth:
+        while last > first and level < self._query.depth:
             if self._combined:
                 level, first, last, waiting = self._levels(level, first, last, waiting)
             else:

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import Size
 from gravel.kernels.bfs.buffers import frontier_queues as queues
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
@@ -19,6 +18,7 @@ from gravel.kernels.bfs.cuda.parts import (
     gather_number,
     look_up_parts,
 )
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import multiprocessors, refuse_block
 
@@ -64,7 +64,7 @@ def strategy_of_queues(
     def prepare(
         row_offsets: Any,
         column_indices: Any,
-        asked: Asked,
+        query: Query,
         *,
         gather: str = "scan_warp_cta",
         claim: str = "atomic",
@@ -119,7 +119,7 @@ def strategy_of_queues(
         limits = [each for each in (of_processors, blocks) if each]
         wide = column_indices.dtype.itemsize
         shared = (
-            culling_bytes(block) + gather_bytes(block, wide, owners=asked.tree) + block // 32 * stage * wide
+            culling_bytes(block) + gather_bytes(block, wide, owners=query.tree) + block // 32 * stage * wide
         )
 
         def buffers(size: Size) -> tuple[Any, ...]:
@@ -133,7 +133,7 @@ def strategy_of_queues(
             name,
             f"kernels/bfs/{name}.cu",
             Columns(row_offsets, column_indices),
-            asked,
+            query,
             block=block,
             blocks=min(limits, default=None),
             shared=shared,

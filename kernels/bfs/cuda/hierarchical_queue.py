@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.sliding_queue import prepare_sliding
+from gravel.kernels.bfs.query import Query
 
 PROGRESS_WORDS = 3
 
 
 def prepare(
-    row_offsets: Any, column_indices: Any, asked: Asked, *, one_block: int | None = None, block: int = 512
+    row_offsets: Any, column_indices: Any, query: Query, *, one_block: int | None = None, block: int = 512
 ) -> CooperativeSearch:
     """Make a graph ready.
 
@@ -33,7 +33,7 @@ def prepare(
         "hierarchical_queue",
         row_offsets,
         column_indices,
-        asked,
+        query,
         block=block,
         words=PROGRESS_WORDS,
         numbers=(one_block,),

@@ -6,12 +6,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs import buffers
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import HOST_ROWS_CONTROL, LOG_FIRST, LOGGED_LEVELS
 from gravel.kernels.bfs.cuda.cooperative import longer
 from gravel.kernels.bfs.cuda.host_sources import HostColumns, HostStream
 from gravel.kernels.bfs.cuda.kept_lines import kept_arguments
 from gravel.kernels.bfs.cuda.labels import Labels
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import (
@@ -70,7 +70,7 @@ class HostRowsSearch:
     def __init__(
         self,
         rows: EncodedRows,
-        asked: Asked,
+        query: Query,
         *,
         heads: int = 0,
         keep: int = 0,
@@ -86,13 +86,13 @@ class HostRowsSearch:
         block = made.MAX_THREADS if block is None else block
         refuse_block(block, most=made.MAX_THREADS)
         started = time.perf_counter()
-        heads = heads if asked.symmetric else 0
+        heads = heads if query.symmetric else 0
         source: HostColumns | HostStream = made(rows, heads=heads, keep=keep, room=room)
-        self._asked = asked
+        self._query = query
         self.vertices = rows.vertex_count
         self._source = source
         self._over_link = in_host_memory(source.body)
-        self._labels = Labels.allocate(self.vertices, asked)
+        self._labels = Labels.allocate(self.vertices, query)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernel = load(SOURCE, TREE=self._labels.tree, **macros).get_function("search")
         self._launch = (_resident_grid(self._kernel, block, blocks_per_processor),), (block,)
@@ -119,7 +119,7 @@ class HostRowsSearch:
             *source.sizes,
             numpy.uint64(heads),
             numpy.float64(alpha),
-            numpy.uint64(asked.depth),
+            numpy.uint64(query.depth),
         )
         cupy.cuda.Device().synchronize()
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
@@ -141,18 +141,18 @@ class HostRowsSearch:
         check_source(source, self.vertices)
         last = numpy.uint64(self._logged), numpy.uint64(source)
         arguments = (*self._tables, self._log, *self._numbers, *last)
-        taken = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
+        milliseconds = event_milliseconds(lambda: self._kernel(*self._launch, arguments))
         levels, host, _, *pulled = self._log[: LOG_FIRST + 256].get().tolist()
         if levels > self._logged:
             self._allocate_log(longer(levels))
             return self.run(source)
         if levels > len(pulled):
             pulled = self._log[LOG_FIRST : LOG_FIRST + levels].get().tolist()
-        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
+        labels = self._query.wanted(self._labels.distance, self._labels.predecessor)
         return BFSResult(
             source,
             *labels,
-            taken,
+            milliseconds,
             tuple("pull" if way else "push" for way in pulled[:levels]),
             link_bytes=host * self._source.line_bytes if self._over_link else None,
         )

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from gravel.kernels.bfs import buffers
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import NARROW
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
 
 WIDEST = (1 << 33) - 1
 """Vertices that a key of 31 bits of distance and 33 of predecessor tells apart."""
 
 
-def tree_bits(vertices: int, asked: Asked) -> int:
+def tree_bits(vertices: int, query: Query) -> int:
     """Give the bits of a predecessor in a key, 0 where none are asked for; raises ValueError for too many."""
-    if not asked.tree:
+    if not query.tree:
         return 0
     if vertices >= WIDEST:
         raise ValueError(f"predecessors can be found for up to {WIDEST - 1} vertices; found {vertices}")
@@ -37,7 +37,7 @@ class Labels:
     keys: Any
 
     @classmethod
-    def allocate(cls, vertices: int, asked: Asked, *, within: int | None = None) -> Labels:
+    def allocate(cls, vertices: int, query: Query, *, within: int | None = None) -> Labels:
         """Make the arrays, all unreached.
 
         `within` counts the vertices that may be predecessors; as many as have labels by default. Raises
@@ -45,7 +45,7 @@ class Labels:
         """
         import cupy
 
-        tree = tree_bits(vertices if within is None else within, asked)
+        tree = tree_bits(vertices if within is None else within, query)
         made = make(buffers.labels(vertices, tree), cupy)
         if tree == 32:
             halves = made["keys"].view(cupy.int32).reshape(vertices, 2)

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import TRACE, TRACED_WORDS
 from gravel.kernels.bfs.cuda.labels import Labels
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda import event_milliseconds, shared_bytes
 
@@ -48,7 +48,7 @@ class LevelLoopSearch:
     strategy = ""
     reason = ""
     vertices: int
-    _asked: Asked
+    _query: Query
     prepare_milliseconds: float
     _labels: Labels
     _kernel: Any
@@ -75,10 +75,10 @@ class LevelLoopSearch:
         check_source(source, self.vertices)
         grid, block, shared = self._launch
         arguments = (*self._arguments, numpy.uint64(source), numpy.uint64(self._previous))
-        taken = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
+        milliseconds = event_milliseconds(lambda: self._kernel(grid, block, arguments, shared_mem=shared))
         self._previous = source
-        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
-        return BFSResult(source, *labels, taken, self._directions())
+        labels = self._query.wanted(self._labels.distance, self._labels.predecessor)
+        return BFSResult(source, *labels, milliseconds, self._directions())
 
     def _directions(self) -> tuple[str, ...]:
         levels, changes, _, *log = self._log[:TRACE].get().tolist()

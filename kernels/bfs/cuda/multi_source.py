@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gravel.kernels.bfs import buffers
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import CHUNK, MAX_SEARCHES
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows, kernel_rows
 from gravel.kernels.bfs.cuda.labels import tree_bits
 from gravel.kernels.bfs.cuda.level_loop import level_directions
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
@@ -54,7 +54,7 @@ class MultiSource:
     def __init__(
         self,
         rows: EncodedRows,
-        asked: Asked,
+        query: Query,
         *,
         batch: int = MAX_SEARCHES,
         alpha: float = 16.0,
@@ -71,8 +71,8 @@ class MultiSource:
             raise ValueError(f"block is {block}; it can be {', '.join(map(str, BLOCKS))}")
         self.batch = batch
         self.vertices = n = rows.vertex_count
-        tree = tree_bits(n, asked)
-        hops = asked.distance
+        tree = tree_bits(n, query)
+        hops = query.distance
         self._outputs = hops, bool(tree)
         self._rows = source = kernel_rows(rows)
         entries, weight = _entries(source)
@@ -95,7 +95,7 @@ class MultiSource:
         self._arguments = (
             *source.arguments,
             *made.values(),
-            *(numpy.uint64(number) for number in (n, weight, hops, asked.symmetric, asked.depth)),
+            *(numpy.uint64(number) for number in (n, weight, hops, query.symmetric, query.depth)),
             *(numpy.float64(ratio) for ratio in (alpha, beta)),
             self._sources,
         )
@@ -125,12 +125,12 @@ class MultiSource:
             self._sources.set(start)
             self._kernel(*self._launch, arguments, shared_mem=self._shared)
 
-        taken = event_milliseconds(work)
+        milliseconds = event_milliseconds(work)
         distance, predecessor = (
             labels[: len(checked)] if wanted else None
             for labels, wanted in zip((self._distance, self._predecessor), self._outputs, strict=True)
         )
-        return BatchResult(checked, distance, predecessor, taken, self._directions())
+        return BatchResult(checked, distance, predecessor, milliseconds, self._directions())
 
     def _directions(self) -> tuple[str, ...]:
         levels, changes, *log = self._log.get().tolist()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import LONG_ROW, Size, record_width
 from gravel.kernels.bfs.buffers import persistent as table
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, kernel_rows
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, shared_bytes
 
@@ -25,7 +25,7 @@ STATIC_SHARED = 1024  # bytes left for the kernel's own shared variables
 
 def prepare(
     rows: EncodedRows,
-    asked: Asked,
+    query: Query,
     *,
     block: int = 512,
     blocks: int | None = None,
@@ -122,7 +122,7 @@ def prepare(
         "persistent",
         SOURCE,
         source,
-        asked,
+        query,
         block=block,
         blocks=grid,
         shared=2 * warps * capacity * entry,

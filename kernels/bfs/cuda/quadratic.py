@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import Size, rounds
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import refuse_block
 
@@ -15,7 +15,7 @@ MAPPINGS = ("thread", "warp")
 
 
 def prepare(
-    row_offsets: Any, column_indices: Any, asked: Asked, *, mapping: str = "thread", block: int = 256
+    row_offsets: Any, column_indices: Any, query: Query, *, mapping: str = "thread", block: int = 256
 ) -> CooperativeSearch:
     """Make a graph ready.
 
@@ -41,7 +41,7 @@ def prepare(
         "quadratic",
         "kernels/bfs/quadratic.cu",
         Columns(row_offsets, column_indices),
-        asked,
+        query,
         block=block,
         buffers=buffers,
     )

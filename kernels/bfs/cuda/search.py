@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs import buffers
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import IN_PLANE, MAX_IN_TEAM, MAX_PLANES, bitmap_words
 from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
 from gravel.kernels.bfs.cuda.labels import Labels
@@ -22,6 +21,7 @@ from gravel.kernels.bfs.cuda.level_loop import (
     shared_room,
 )
 from gravel.kernels.bfs.cuda.row_sources import UNEVEN, ColumnSource, EncodedSource
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import refuse_block, resident_blocks
 from gravel.kernels.layouts.units import offsets_of
@@ -64,7 +64,7 @@ class RowsSearch(LevelLoopSearch):
     def __init__(
         self,
         rows: EncodedRows,
-        asked: Asked,
+        query: Query,
         tuning: Tuning,
         *,
         shared_kilobytes: int = 160,
@@ -75,8 +75,8 @@ class RowsSearch(LevelLoopSearch):
 
         started = time.perf_counter()
         self.vertices = rows.vertex_count
-        self._asked = asked
-        self._labels = Labels.allocate(self.vertices, asked)
+        self._query = query
+        self._labels = Labels.allocate(self.vertices, query)
         made = EncodedSource if rows.layout != "csr" else ColumnSource
         source = made(
             rows, tree=self._labels.tree, one_lane=tuning.one_lane, deferred_rows=tuning.deferred_rows
@@ -84,14 +84,14 @@ class RowsSearch(LevelLoopSearch):
         self._source = source  # which keeps the arrays alive
         measured, item = source.measure(), source.dtype.itemsize
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
-        candidates = measured.linked if asked.symmetric else self.vertices
-        words = bitmap_words(measured.last if asked.symmetric and measured.linked else self.vertices)
+        candidates = measured.linked if query.symmetric else self.vertices
+        words = bitmap_words(measured.last if query.symmetric and measured.linked else self.vertices)
         hubs_first = _hubs_first(rows)
         planes, by_degree = tuning.planes, tuning.by_degree
         if by_degree is None:
             by_degree = planes is None and not hubs_first
         # A neighbour of high degree is a parent sooner, but not the smallest.
-        by_degree = by_degree and tuning.pull and not asked.tree and source.find_degrees()
+        by_degree = by_degree and tuning.pull and not query.tree and source.find_degrees()
         if planes is None:
             wanted = PLANES_BY_DEGREE if by_degree else 0 if hubs_first else MAX_PLANES
             planes = min(wanted, rows.arc_count // (2 * IN_PLANE * words * 32))
@@ -137,7 +137,7 @@ class RowsSearch(LevelLoopSearch):
             limit, uneven, scale = min(limit, capacity * team_blocks), (), ()
             # Neighbours by degree are from anywhere in the row, which is read from its start after them.
             kept = (numpy.uint64(0 if by_degree else 2 + planes * IN_PLANE),)
-        counts = (self.vertices, words, candidates, measured.weight, int(tuning.pull), asked.depth)
+        counts = (self.vertices, words, candidates, measured.weight, int(tuning.pull), query.depth)
         self._launch = (grid,), (block,), shared
         self._arguments = (
             *source.arguments,

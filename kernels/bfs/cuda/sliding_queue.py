@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.buffers import Size, vertex_queue
 from gravel.kernels.bfs.cuda.cooperative import CooperativeSearch
 from gravel.kernels.bfs.cuda.kernel_rows import Columns
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import refuse_block
 
@@ -17,7 +17,7 @@ def prepare_sliding(
     name: str,
     row_offsets: Any,
     column_indices: Any,
-    asked: Asked,
+    query: Query,
     *,
     block: int,
     words: int = 0,
@@ -40,7 +40,7 @@ def prepare_sliding(
         name,
         f"kernels/bfs/{name}.cu",
         Columns(row_offsets, column_indices),
-        asked,
+        query,
         block=block,
         buffers=buffers,
     )

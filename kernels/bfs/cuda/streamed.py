@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import Size, bitmaps
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.streamed_parts import LineParts, RangeParts
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.buffers import make
 from gravel.kernels.cuda import load, multiprocessors, vertex_macro
@@ -42,19 +42,19 @@ class StreamedSearch:
     reason = ""
 
     def __init__(
-        self, rows: EncodedRows, asked: Asked, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
+        self, rows: EncodedRows, query: Query, *, buffer_bytes: int = BUFFER_BYTES, buffers: int = BUFFERS
     ) -> None:
         import cupy
         import numpy
 
         started = time.perf_counter()
-        self._asked = asked
+        self._query = query
         self.progress: Callable[[int, int], None] | None = None
         self.vertices = rows.vertex_count
         made = LineParts if rows.layout == "csr" else RangeParts
         self._parts = made(rows, buffer_bytes, buffers)
         self.notes = self._parts.notes
-        self._labels = Labels.allocate(self.vertices, asked)
+        self._labels = Labels.allocate(self.vertices, query)
         macros = {"LAYOUT": rows.layout, "VERTEX": vertex_macro(numpy.dtype(rows.dtype))}
         self._kernels = load(SOURCE, TREE=self._labels.tree, **macros)
         self._control = cupy.zeros(CONTROL_WORDS, cupy.uint64)
@@ -88,7 +88,7 @@ class StreamedSearch:
         started = time.perf_counter()
         self._start("begin", numpy.uint64(source))
         level, found, copied = 0, 1, 0
-        while found and level < self._asked.depth:
+        while found and level < self._query.depth:
             level += 1
             copied += self._expand(level)
             self._control.fill(0)
@@ -96,9 +96,9 @@ class StreamedSearch:
             found = int(self._control[FOUND])
         self._start("finish")
         cupy.cuda.Device().synchronize()
-        taken = (time.perf_counter() - started) * 1e3
-        labels = self._asked.wanted(self._labels.distance, self._labels.predecessor)
-        return BFSResult(source, *labels, taken, ("push",) * level, link_bytes=copied)
+        milliseconds = (time.perf_counter() - started) * 1e3
+        labels = self._query.wanted(self._labels.distance, self._labels.predecessor)
+        return BFSResult(source, *labels, milliseconds, ("push",) * level, link_bytes=copied)
 
     def _expand(self, depth: int) -> int:
         """Read the parts that the level needs, copy and search them; returns the bytes copied."""

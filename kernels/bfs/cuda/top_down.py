@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.layouts import EncodedRows
 
 
 def prepare(
     rows: EncodedRows,
-    asked: Asked,
+    query: Query,
     *,
     team_blocks: int = 64,
     team_capacity: int = 4096,
@@ -34,4 +34,4 @@ def prepare(
         team_limit=team_limit,
         one_lane=decoder == "one_lane",
     )
-    return RowsSearch(rows, asked, tuning, shared_kilobytes=shared_kilobytes, block=block)
+    return RowsSearch(rows, query, tuning, shared_kilobytes=shared_kilobytes, block=block)

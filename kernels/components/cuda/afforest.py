@@ -98,5 +98,5 @@ def _find(
         trace,
         arrivals,
     )
-    taken = event_milliseconds(lambda: kernel(*grid, arguments))
-    return ComponentsResult(component, taken, "afforest")
+    milliseconds = event_milliseconds(lambda: kernel(*grid, arguments))
+    return ComponentsResult(component, milliseconds, "afforest")

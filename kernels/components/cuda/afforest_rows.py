@@ -116,5 +116,5 @@ class ForestOfHeads:
         self._counters.fill(0)
         trace = cupy.zeros(MAX_TRACED, cupy.uint64) if trace is None else trace
         arguments = *self._arguments, trace
-        taken = event_milliseconds(lambda: self._kernel((self._grid,), (BLOCK,), arguments))
-        return ComponentsResult(self.component, taken, "afforest")
+        milliseconds = event_milliseconds(lambda: self._kernel((self._grid,), (BLOCK,), arguments))
+        return ComponentsResult(self.component, milliseconds, "afforest")

@@ -74,5 +74,5 @@ def components(
         *made.values(),
         cupy.zeros(MAX_TRACED, cupy.uint64) if trace is None else trace,
     )
-    taken = event_milliseconds(lambda: kernel(*grid, arguments))
-    return ComponentsResult(component, taken, "afforest_tiles")
+    milliseconds = event_milliseconds(lambda: kernel(*grid, arguments))
+    return ComponentsResult(component, milliseconds, "afforest_tiles")

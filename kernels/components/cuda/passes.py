@@ -101,10 +101,10 @@ class RowPasses:
         if self._vertices == 0:
             return ComponentsResult(self._component, 0.0, self.name, passes=1)
         done: list[tuple[int, bool]] = []
-        taken = event_milliseconds(lambda: done.append(self._link()))
+        milliseconds = event_milliseconds(lambda: done.append(self._link()))
         passes, converged = done[0]
         converged = converged or not self._flagged("compare")  # which an arc that joins two labels raises
-        return ComponentsResult(self._component, taken, self.name, converged, passes)
+        return ComponentsResult(self._component, milliseconds, self.name, converged, passes)
 
     def _link(self) -> tuple[int, bool]:
         """Link in passes; returns how many, and whether the last one changed nothing."""

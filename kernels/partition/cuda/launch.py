@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition.cuda.by_degree import in_order
 from gravel.kernels.partition.cuda.compact_ids import CompactIds
 from gravel.kernels.partition.cuda.launching import LevelLaunch, View
@@ -84,7 +84,7 @@ class Launch(LevelLaunch):
         macros: Mapping[str, object],
         view: View,
         delegates: NDArray[Any],
-        asked: Asked,
+        query: Query,
         options: SearchOptions,
         *,
         nn_rows: int = 0,
@@ -121,7 +121,7 @@ class Launch(LevelLaunch):
             self._here,
             cupy.asarray(in_order(delegates, numbers)),
             self._barrier,
-            cupy.asarray(packed_factors(options, symmetric=asked.symmetric)),
+            cupy.asarray(packed_factors(options, symmetric=query.symmetric)),
         )
         self._sizes = tuple(
             numpy.uint64(value) for value in (len(view.here), self._ranks, d, 2 * mask_words(d), nn_rows)

@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.arrays import backend_of
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.buffers import make
 from gravel.kernels.partition import buffers
 from gravel.kernels.partition.buffers import ANY, SMALLEST, TILE
@@ -250,9 +250,9 @@ class RankMemory(Table):
         return sum(each.host_bytes for each in self.placed.values())
 
 
-def tree_of(options: SearchOptions, asked: Asked) -> int:
+def tree_of(options: SearchOptions, query: Query) -> int:
     """Tell TREE of `kernels/partition/ranks.cu`, by whether predecessors are found, and which."""
-    return 0 if not asked.tree else ANY if options.predecessors == "any" else SMALLEST
+    return 0 if not query.tree else ANY if options.predecessors == "any" else SMALLEST
 
 
 def _set_bits(mask: Any) -> int:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.exchange import Gathering
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
 from gravel.kernels.partition.cuda.compact_ids import CompactIds, compact_ids_of, compacted
@@ -39,14 +39,14 @@ class PeerRank(GroupRank):
         self,
         group: Gathering,
         whole: RankPart,
-        asked: Asked,
+        query: Query,
         options: SearchOptions,
         *,
         placing: Placing | None = None,
     ) -> None:
         part, delegates = whole.graph, whole.delegates
         self._staging = staging = Staging.of(options, group.size)
-        self._tree, self._depth = tree_of(options, asked), asked.depth
+        self._tree, self._depth = tree_of(options, query), query.depth
         self._words = 2 * mask_words(len(delegates))
         layout = layout_of(part)
         check_encoded(layout, delegates.dtype, placing)
@@ -62,7 +62,7 @@ class PeerRank(GroupRank):
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and all(group.all_gather(room_for([part]))):
             numbers = group.all_gather(numbers_by_degree(part) if group.rank == 0 else None)[0]
-            found = compact_ids_of(whole) if asked.symmetric else None
+            found = compact_ids_of(whole) if query.symmetric else None
             part = renumbered(part, numbers)
             if found is not None:
                 part, compaction = compacted(part, group.all_gather(found))
@@ -83,7 +83,7 @@ class PeerRank(GroupRank):
             macros,
             self._map(group, self._memory),
             delegates,
-            asked,
+            query,
             options,
             placed=placing is not None,
             layout=layout,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.bfs.asked import Asked, check_source
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.cuda.wake import wake_all
 from gravel.kernels.partition.cuda.by_degree import in_order, is_free, numbers_by_degree, renumbered, room_for
@@ -52,20 +52,20 @@ class CudaPartitionSearch:
     def __init__(
         self,
         graph: PartitionedGraph,
-        asked: Asked = Asked(),
+        query: Query = Query(),
         options: SearchOptions = SearchOptions(),
         *,
         devices: Sequence[int] | None = None,
         placing: Placing | None = None,
     ) -> None:
         started = time.perf_counter()
-        self._asked, self.options = asked, options
+        self._query, self.options = query, options
         self._staging = Staging.of(self.options, graph.ranks)
         self._devices = Devices(devices, graph.ranks)
         self.devices = self._devices.ids
         self.vertices, self.ranks = graph.vertex_count, graph.ranks
         self.delegates = graph.delegates
-        self._tree = tree_of(self.options, asked)
+        self._tree = tree_of(self.options, query)
         self.levels: tuple[tuple[Level, ...], ...] = ()
         wide = max(map(widest, graph.parts)) >= WIDE
         layout = layout_of(graph.parts[0])
@@ -79,7 +79,7 @@ class CudaPartitionSearch:
         free = is_free(tree=self._tree, placed=placing is not None, encoded=layout is not None)
         if free and self._have_room(graph):
             self._numbers = self._devices.on(0, lambda: numbers_by_degree(graph.parts[0]))
-            if asked.symmetric:
+            if query.symmetric:
                 found = self._devices.each_rank(lambda rank: compact_ids_of(graph.of_rank(rank)))
                 self._ids = dict(enumerate(found))
         self._memory = self._load(graph, numpy.uint64 if wide else numpy.uint32, placing)
@@ -89,7 +89,7 @@ class CudaPartitionSearch:
         choices |= {"numbers": self._numbers, "staging": self._staging, "ids": self._ids}
         choices["nn_rows"] = nn_rows if self.options.nn_directed else 0
         self._devices.prepare(
-            self._memory, lambda view: Launch(macros, view, graph.delegates, asked, options, **choices)
+            self._memory, lambda view: Launch(macros, view, graph.delegates, query, options, **choices)
         )
         self._labels = self._devices.on(0, self._allocate_labels)
         self._devices.synchronize()
@@ -135,7 +135,7 @@ class CudaPartitionSearch:
     def _allocate_labels(self) -> tuple[Any, Any]:
         import cupy
 
-        return self._asked.allocate(self.vertices, cupy)
+        return self._query.allocate(self.vertices, cupy)
 
     def masks_read(self, place: int) -> int:
         """Count the bytes of masks that the ranks of a device read from other ranks in a level."""
@@ -157,7 +157,7 @@ class CudaPartitionSearch:
         longer than the time limit; a further search may follow either.
         """
         check_source(source, self.vertices)
-        milliseconds = self._devices.run(source, self._asked.depth)
+        milliseconds = self._devices.run(source, self._query.depth)
         self.levels = tuple(self._devices.each(Launch.levels))
         directions = tuple(
             "pull" if any(level.pulled for level in each) else "push"
@@ -173,11 +173,11 @@ class CudaPartitionSearch:
 
         distance, predecessor = self._labels
         for rank, memory in enumerate(self._memory):
-            if self._asked.distance:
+            if self._query.distance:
                 distance[rank :: self.ranks] = cupy.asarray(memory.arrays["distance"])
             if self._tree:
                 predecessor[rank :: self.ranks] = cupy.asarray(memory.predecessors())
-        return self._asked.wanted(distance, predecessor)
+        return self._query.wanted(distance, predecessor)
 
 
 def check_encoded(layout: str | None, vertex: Any, placing: Placing | None) -> None:

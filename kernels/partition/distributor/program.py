@@ -142,7 +142,12 @@ class RankShare:
 
 
 def distribute_program(
-    end: Endpoint, builder: Builder, *, threshold: int | Callable[[Census], int], part_edges: int = PART_EDGES
+    end: Endpoint,
+    builder: Builder,
+    *,
+    threshold: int | Callable[[Census], int],
+    part_edges: int = PART_EDGES,
+    report: Callable[[int, int, str], None] = lambda *_: None,
 ) -> Program[RankShare]:
     """Make one rank of a generated graph; every rank runs this with its own builder.
 
@@ -150,16 +155,19 @@ def distribute_program(
     ----------
     threshold : vertices with more neighbours are delegates; or what chooses it from the census.
     part_edges : edges that a rank makes at once.
+    report : takes how many edges were gone through, of how many, and what was done to them.
 
     """
     source, ranks = builder.source, builder.ranks
     n = source.vertices
     parts = parts_of(source.edges, ranks, end.rank, part_edges)
-    for first, count in parts:
+    for place, (first, count) in enumerate(parts, 1):
         yield from _spread(end, builder.arcs_by_owner(first, count, with_columns=False), builder.count)
+        report(source.edges * place // len(parts), source.edges, "edges counted")
     builder.close_counts()
-    for first, count in parts:
+    for place, (first, count) in enumerate(parts, 1):
         yield from _spread(end, builder.arcs_by_owner(first, count, with_columns=True), builder.place)
+        report(source.edges * place // len(parts), source.edges, "edges divided")
     builder.close_rows()
     census = yield from _take_census(end, builder, n)
     chosen = threshold if isinstance(threshold, int) else threshold(census)

@@ -2,7 +2,7 @@
 
 What to call, in every rank at the same time (`group` is a `gravel.stages.rank_group.RankContext`)::
 
-    rank = NcclRank(group, graph.of_rank(group.rank), Asked(symmetric=True), SearchOptions())
+    rank = NcclRank(group, graph.of_rank(group.rank), Query(symmetric=True), SearchOptions())
     labels = rank.run(source)                                             # -> RankLabels
     rank.leave(group)
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from gravel.kernels.bfs.asked import Asked, check_source
 from gravel.kernels.bfs.buffers import predecessor_type
+from gravel.kernels.bfs.query import Query, check_source
 from gravel.kernels.bfs.result import BFSResult
 from gravel.kernels.exchange import Gathering, Groups
 from gravel.kernels.partition.buffers import SMALLEST
@@ -61,7 +61,7 @@ class NcclRank:
         self,
         group: Gathering,
         whole: RankPart,
-        asked: Asked,
+        query: Query,
         options: SearchOptions,
         *,
         connect_by: Connect | None = None,
@@ -73,24 +73,24 @@ class NcclRank:
         if not hasattr(part.nn.column_indices, "nbytes"):
             raise ValueError("ranks over NCCL read columns, and those of this one are encoded; decode them")
         self._group = group
-        self._tree, self._depth, self._options = asked.tree, asked.depth, options
+        self._tree, self._depth, self._options = query.tree, query.depth, options
         wide = max(group.all_gather(widest(part))) >= WIDE
         memory = RankMemory(
             whole,
             offset_dtype=numpy.uint64 if wide else numpy.uint32,
-            tree=SMALLEST if asked.tree else 0,
+            tree=SMALLEST if query.tree else 0,
             uniquify=options.uniquify,
             sends=True,
         )
         self._arrays = memory.arrays
-        macros = {**width_macros(delegates.dtype, wide=wide), "TREE": int(asked.tree)}
+        macros = {**width_macros(delegates.dtype, wide=wide), "TREE": int(query.tree)}
         starts = self._arrays["bin_start"].get().astype(numpy.int64)
         capacities = numpy.array(group.all_gather(numpy.diff(starts)))
         limit = options.barrier_seconds
         self._communicator = connect(group, time_limit=limit) if connect_by is None else connect_by(group)
         # Also where nobody says `leave`, as after a rank group that was broken: a thread watches over it.
         weakref.finalize(self, self._communicator.close)
-        self._visits = Visits(memory, delegates, ranks, macros, options=options, symmetric=asked.symmetric)
+        self._visits = Visits(memory, delegates, ranks, macros, options=options, symmetric=query.symmetric)
         kernels = Kernels("kernels/partition/nccl/exchange.cu")
         # It must not wait until visits leave it room.
         self._reducing = cupy.cuda.Stream(non_blocking=True, priority=-1)
@@ -101,7 +101,7 @@ class NcclRank:
             kernels,
             capacities,
             self._arrays["bin_ids"],
-            self._arrays["bin_tails"] if asked.tree else None,
+            self._arrays["bin_tails"] if query.tree else None,
             groups=groups if options.local_all_to_all else None,
             stream=self._visits.normal,
             message_bytes=options.message_bytes,
@@ -263,7 +263,7 @@ class NcclSearch:
     def __init__(
         self,
         graph: PartitionedGraph,
-        asked: Asked = Asked(),
+        query: Query = Query(),
         options: SearchOptions = SearchOptions(),
         *,
         connect_by: Connect | None = None,
@@ -274,9 +274,9 @@ class NcclSearch:
                 f"{graph.ranks} ranks were to share one GPU, and NCCL takes one rank of each; use as many "
                 "GPUs as ranks, or transport: peer"
             )
-        self._asked, self._vertices = asked, graph.vertex_count
+        self._query, self._vertices = query, graph.vertex_count
         self.labels: tuple[RankLabels, ...] = ()
-        self._rank = NcclRank(Alone(), graph.of_rank(0), asked, options, connect_by=connect_by)
+        self._rank = NcclRank(Alone(), graph.of_rank(0), query, options, connect_by=connect_by)
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
     def run(self, source: int) -> BFSResult:
@@ -284,7 +284,7 @@ class NcclSearch:
         check_source(source, self._vertices)
         found = self._rank.run(source)
         self.labels = (found,)
-        distance = found.distance if self._asked.distance else None
+        distance = found.distance if self._query.distance else None
         predecessor = None
         if found.predecessor is not None:
             predecessor = found.predecessor.astype(predecessor_type(self._vertices), copy=False)

@@ -40,5 +40,5 @@ def components(
         numpy.uint64(vertices),
         *made.values(),
     )
-    taken = event_milliseconds(lambda: kernel(*grid, arguments))
-    return ComponentsResult(component, taken, "forward_backward")
+    milliseconds = event_milliseconds(lambda: kernel(*grid, arguments))
+    return ComponentsResult(component, milliseconds, "forward_backward")

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from gravel.kernels.bfs import Asked, prepare
+from gravel.kernels.bfs import Query, prepare
 from gravel.kernels.threads import thread_count
 from tests.kernels.conformance import BLOCKS, GRAPHS, OUTPUTS, csr_of, hub_rows, search_all
 from tests.kernels.cuda_case import ZOO, fast_csr, on_device, rmat
@@ -98,7 +98,7 @@ def test_unfit_constants_are_refused(strategy, options, message) -> None:
 
     with pytest.raises(ValueError, match=message):
         strategies_in("gravel.kernels.bfs")[strategy].load("cuda")(
-            None, None, Asked(symmetric=True), **options
+            None, None, Query(symmetric=True), **options
         )
 
 

@@ -9,9 +9,9 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
-from gravel.kernels.bfs.asked import Asked
 from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import COLUMNS, MERRILL, check, prepared, search_all, sources_of
 from tests.kernels.cuda_case import ZOO, dense_layers, fast_csr, names, on_device, rmat
@@ -98,7 +98,7 @@ def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
     small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
     made = small(
         *on_device(*csr),
-        Asked(output=output, statistics=True),
+        Query(output=output, statistics=True),
         gather=gather,
         claim="racing",
         least=1,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions
 from gravel.kernels.partition.culled import Gathered
 from tests.kernels.partition.ranks_case import same
@@ -32,12 +32,12 @@ def check_culled(
     from gravel.kernels.partition.cuda import CudaPartitionSearch
 
     for output in ("distance", "any", "smallest"):
-        asked = Asked(symmetric=symmetric, output="distance" if output == "distance" else "both")
+        query = Query(symmetric=symmetric, output="distance" if output == "distance" else "both")
         ways: dict[str, Any] = {**FORWARD, **options, "barrier_seconds": 60.0}
         chosen = SearchOptions(**ways, predecessors="any" if output == "distance" else output)
         on_cpu, search = (
-            PartitionSearch(whole, asked, chosen),
-            CudaPartitionSearch(whole, asked, chosen, **given),
+            PartitionSearch(whole, query, chosen),
+            CudaPartitionSearch(whole, query, chosen, **given),
         )
         for source in sources:
             exact = output == "smallest" and not chosen.uniquify

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph, Subgraph
 from tests.kernels.conformance import fetch
@@ -45,13 +45,13 @@ def check(
     """
     from gravel.kernels.partition.cuda import CudaPartitionSearch
 
-    asked, options = Asked(symmetric=symmetric), options or SearchOptions()
-    on_cpu = PartitionSearch(whole, asked, options)
+    query, options = Query(symmetric=symmetric), options or SearchOptions()
+    on_cpu = PartitionSearch(whole, query, options)
 
     def search(output: str, predecessors: Any) -> Any:
         patient = replace(options, barrier_seconds=60.0, predecessors=predecessors)
         searched = whole if graph is None else graph
-        return CudaPartitionSearch(searched, replace(asked, output=output), patient, **given)
+        return CudaPartitionSearch(searched, replace(query, output=output), patient, **given)
 
     # Delegates have other numbers where the smallest is not asked for.
     of_distances = search("distance", "any")
@@ -78,12 +78,12 @@ def check_outputs_and_depth(graph: Any, **given: Any) -> None:
     whole = partition(*graph, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(graph[0])))
     for depth in (0, 1, 2):
-        asked = Asked(symmetric=True, max_depth=depth)
-        on_cpu = PartitionSearch(whole, asked)
-        bare = CudaPartitionSearch(whole, replace(asked, output="distance"), **given)
+        query = Query(symmetric=True, max_depth=depth)
+        on_cpu = PartitionSearch(whole, query)
+        bare = CudaPartitionSearch(whole, replace(query, output="distance"), **given)
         assert same(bare, on_cpu, source).predecessor is None
-        same(CudaPartitionSearch(whole, asked, **given), on_cpu, source, whole)
-    assert CudaPartitionSearch(whole, Asked(output="predecessor"), **given).run(source).distance is None
+        same(CudaPartitionSearch(whole, query, **given), on_cpu, source, whole)
+    assert CudaPartitionSearch(whole, Query(output="predecessor"), **given).run(source).distance is None
     vertices = whole.vertex_count
     with pytest.raises(ValueError, match=f"source {vertices} is not a vertex"):
         CudaPartitionSearch(whole, **given).run(vertices)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.encoded import encoded_bytes, encoded_subgraph
 from gravel.kernels.partition.layout import SUBGRAPHS, RankGraph
@@ -31,8 +31,8 @@ def encoded(whole: Any, layout: str) -> Any:
 
 
 def check(whole: Any, layout: str, sources: list[int], *, symmetric: bool, options: SearchOptions) -> None:
-    plain = PartitionSearch(whole, Asked(symmetric=symmetric), options)
-    search = PartitionSearch(encoded(whole, layout), Asked(symmetric=symmetric), options)
+    plain = PartitionSearch(whole, Query(symmetric=symmetric), options)
+    search = PartitionSearch(encoded(whole, layout), Query(symmetric=symmetric), options)
     for source in sources:
         wanted, found = plain.run(source), search.run(source)
         assert numpy.array_equal(found.distance, wanted.distance)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.nccl import NcclMissing, NcclRank, NcclSearch, why_not
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
@@ -48,8 +48,8 @@ def test_one_rank_finds_what_the_cpu_does(graph: Any) -> None:
         offsets, columns = graph.csr(symmetric=symmetric)
         whole = partition(offsets, columns, ranks=1, threshold=threshold)
         search, on_cpu = (
-            NcclSearch(whole, Asked(symmetric=symmetric)),
-            PartitionSearch(whole, Asked(symmetric=symmetric)),
+            NcclSearch(whole, Query(symmetric=symmetric)),
+            PartitionSearch(whole, Query(symmetric=symmetric)),
         )
         for source in sorted({0, n - 1}):
             wanted, found = on_cpu.run(source), search.run(source)
@@ -66,7 +66,7 @@ def test_options_of_one_rank(name: str) -> None:
     for threshold in (0, 12, 200):
         whole = partition(offsets, columns, ranks=1, threshold=threshold)
         search, on_cpu = (
-            make(whole, Asked(symmetric=True), options) for make in (NcclSearch, PartitionSearch)
+            make(whole, Query(symmetric=True), options) for make in (NcclSearch, PartitionSearch)
         )
         for source in sources:
             wanted, found = on_cpu.run(source), search.run(source)
@@ -80,7 +80,7 @@ def test_options_of_one_rank(name: str) -> None:
 def search_as_rank(group: Any, _: Any, whole: Any, sources: list[int], options: SearchOptions) -> list[Any]:
     with cupy.cuda.Device(group.rank):
         rank = NcclRank(
-            group, whole.of_rank(group.rank), Asked(symmetric=True), replace(options, barrier_seconds=5.0)
+            group, whole.of_rank(group.rank), Query(symmetric=True), replace(options, barrier_seconds=5.0)
         )
         answers = []
         for source in sources:
@@ -102,7 +102,7 @@ def test_two_ranks_find_what_the_cpu_does(name: str) -> None:
         whole = partition(offsets, columns, ranks=2, threshold=threshold)
         run = functools.partial(search_as_rank, whole=whole, sources=sources, options=options)
         answers = run_in_threads(run, [None] * 2)
-        on_cpu = PartitionSearch(whole, Asked(symmetric=True), options)
+        on_cpu = PartitionSearch(whole, Query(symmetric=True), options)
         for place, source in enumerate(sources):
             wanted: Any = on_cpu.run(source)
             for rank in range(2):
@@ -121,7 +121,7 @@ def search_on_device(group: Any, _: Any, whole: Any, sources: list[int]) -> list
         rank = NcclRank(
             group,
             part,
-            Asked(symmetric=True),
+            Query(symmetric=True),
             SearchOptions(barrier_seconds=5.0),
         )
         answers = []
@@ -143,7 +143,7 @@ def test_labels_may_stay_on_the_gpus(ranks: int) -> None:
     whole = partition(offsets, columns, ranks=ranks, threshold=40)
     run = functools.partial(search_on_device, whole=whole, sources=sources)
     answers = run_in_threads(run, [None] * ranks)
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
+    on_cpu = PartitionSearch(whole, Query(symmetric=True))
     for place, source in enumerate(sources):
         wanted: Any = on_cpu.run(source)
         for rank in range(ranks):
@@ -158,7 +158,7 @@ def test_two_ranks_of_one_gpu_are_refused() -> None:
 
     def on_the_first(group: Any, _: Any) -> None:
         with cupy.cuda.Device(0):
-            NcclRank(group, whole.of_rank(group.rank), Asked(symmetric=True), SearchOptions())
+            NcclRank(group, whole.of_rank(group.rank), Query(symmetric=True), SearchOptions())
 
     with pytest.raises(NcclMissing, match="are on the same GPU"):
         run_in_threads(on_the_first, [None] * 2)
@@ -175,7 +175,7 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
             rank = NcclRank(
                 group,
                 whole.of_rank(group.rank),
-                Asked(symmetric=True),
+                Query(symmetric=True),
                 SearchOptions(barrier_seconds=1.0),
             )
             if group.rank == 0:
@@ -190,5 +190,5 @@ def test_a_rank_that_does_not_search_ends_the_other() -> None:
         answers = run_in_threads(run, [None] * 2)
     except RankGroupBroken as error:
         pytest.fail(str(error))
-    wanted: Any = PartitionSearch(whole, Asked(symmetric=True)).run(1)
+    wanted: Any = PartitionSearch(whole, Query(symmetric=True)).run(1)
     assert numpy.array_equal(answers[0][0].distance, wanted.distance[0::2])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
@@ -61,7 +61,7 @@ def test_levels_are_told() -> None:
     offsets, columns = fast_csr(rmat(12), symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    search, on_cpu = (made(whole, Asked(symmetric=True)) for made in (CudaPartitionSearch, PartitionSearch))
+    search, on_cpu = (made(whole, Query(symmetric=True)) for made in (CudaPartitionSearch, PartitionSearch))
     result, wanted = search.run(source), on_cpu.run(source)
     assert len(search.levels[0]) == len(result.directions) == len(wanted.directions)
     for place, level in enumerate(search.levels[0]):
@@ -80,7 +80,7 @@ def test_outputs_and_depth() -> None:
     check_outputs_and_depth((offsets, columns))
     whole = partition(offsets, columns, ranks=2, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    grouped = CudaPartitionSearch(whole, Asked(symmetric=True), SearchOptions(groups=2)).run(source)
+    grouped = CudaPartitionSearch(whole, Query(symmetric=True), SearchOptions(groups=2)).run(source)
     assert numpy.array_equal(
-        grouped.distance.get(), PartitionSearch(whole, Asked(symmetric=True)).run(source).distance
+        grouped.distance.get(), PartitionSearch(whole, Query(symmetric=True)).run(source).distance
     )

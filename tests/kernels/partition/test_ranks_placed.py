@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.kernels.cuda_case import ZOO, fast_csr, names, rmat
 from tests.kernels.partition.ranks_case import check, two_sources
@@ -48,7 +48,7 @@ def test_a_skewed_graph(optimized: bool, index: type) -> None:
         whole = partition(offsets, columns, ranks=ranks, threshold=30)
         options = SearchOptions(direction_optimized=optimized)
         reads = [check(whole, sources, options=options, placing=each) for each in placings(whole).values()]
-        reached = PartitionSearch(whole, Asked(symmetric=True)).run(sources[0]).distance >= 0
+        reached = PartitionSearch(whole, Query(symmetric=True)).run(sources[0]).distance >= 0
         arcs = len(sources) * int(degrees[reached].sum())
         for predecessors in ("any", "smallest"):
             read = [each[predecessors] for each in reads]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.exchange import Groups, Stuck, gather, run_in_lock_step, swap
 from gravel.kernels.partition import (
     PartitionedGraph,
@@ -24,6 +24,7 @@ from gravel.kernels.partition.directions import Ends, is_backward
 from gravel.kernels.partition.masks import add, message_bytes, pack
 from gravel.kernels.partition.program import search_program
 from gravel.kernels.partition.rank_search import RankSearch
+from gravel.kernels.partition.routes import Direct
 from gravel.stages.rank_group import run_in_threads
 from tests.kernels.cuda_case import fast_csr, rmat
 from tests.kernels.disorder import DisorderedNetwork
@@ -98,7 +99,7 @@ def test_searches_equal_scipy(graph: ZooGraph, every: bool) -> None:
         wanted = {source: scipy_distances(offsets, columns, source) for source in sources}
         for ranks, threshold in CUTS if every else FEW_CUTS:
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            search = PartitionSearch(whole, Asked(symmetric=symmetric))
+            search = PartitionSearch(whole, Query(symmetric=symmetric))
             for source, distance in wanted.items():
                 result = search.run(source)
                 assert numpy.array_equal(result.distance, distance)
@@ -121,7 +122,7 @@ def test_no_option_changes_what_is_found(name: str, every: bool) -> None:
         expected = {each: preferred_predecessors(offsets, columns, distance, each) for _, each in cuts}
         for ranks, threshold in cuts:
             whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
-            found = PartitionSearch(whole, Asked(symmetric=True), options).run(1)
+            found = PartitionSearch(whole, Query(symmetric=True), options).run(1)
             assert numpy.array_equal(found.distance, distance)
             assert numpy.array_equal(found.predecessor, expected[threshold])
 
@@ -131,17 +132,17 @@ def test_directions_turn_for_each_subgraph_where_work_is_saved() -> None:
     offsets, columns = fast_csr(graph, symmetric=True)
     whole = partition(offsets, columns, ranks=2, threshold=16)
     source = int(numpy.argmax(numpy.diff(offsets)))
-    search = PartitionSearch(whole, Asked(symmetric=True))
+    search = PartitionSearch(whole, Query(symmetric=True))
     assert "pull" in search.run(source).directions
     turned = {name for rank in search.labels for record in rank.levels for name in record.backward}
     assert turned == {"nd", "dn", "dd"}
-    plain = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(direction_optimized=False))
+    plain = PartitionSearch(whole, Query(symmetric=True), SearchOptions(direction_optimized=False))
     assert set(plain.run(source).directions) == {"push"}
-    assert set(PartitionSearch(whole, Asked(symmetric=False)).run(source).directions) == {"push"}
+    assert set(PartitionSearch(whole, Query(symmetric=False)).run(source).directions) == {"push"}
     # Each subgraph has factors of its own; it turns anyway when no destination is left to look for a parent.
     for name in ("nd", "dn", "dd"):
         never = {f"{other}_backward": 1e30 for other in ("nd", "dn", "dd") if other != name}
-        search = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(**never))
+        search = PartitionSearch(whole, Query(symmetric=True), SearchOptions(**never))
         search.run(source)
         assert {way for rank in search.labels for way in rank.levels[1].backward} == {name}
 
@@ -175,13 +176,50 @@ def test_a_mask_survives_its_message(changed_only: bool) -> None:
             assert message_bytes(message) == 12 * numpy.count_nonzero(mask)
 
 
+@pytest.mark.parametrize("name", ["forward", "uniquify", "local all-to-all, uniquify", "all in one"])
+def test_a_level_in_several_visits_finds_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few arcs are visited at once, and tails are asked for as soon as few are kept."""
+    options = SearchOptions(**{**OPTIONS, **GROUPED}[name])
+    for graph in [BY_NAME["skewed_random"], BY_NAME["tail_on_clique"], BY_NAME["grid_13x17"]]:
+        whole = cut(graph, 4, 12)
+        expected = PartitionSearch(whole, Query(symmetric=True), options).run(1)
+        for visited, kept in ((5, 1 << 20), (1 << 20, 0), (1, 3)):
+            monkeypatch.setattr("gravel.kernels.partition.rank_search.VISITED", visited)
+            monkeypatch.setattr("gravel.kernels.partition.program.KEPT", kept)
+            states = [RankSearch(whole.of_rank(rank), Query(symmetric=True), options) for rank in range(4)]
+            network = DisorderedNetwork(4, visited, hold=0.3)
+            answers = network.run(lambda end, ready=states: search_program(end, ready[end.rank], 1))
+            assert_shares(answers, expected)
+            assert {len(labels.levels) for labels in answers} == {len(expected.directions)}
+        monkeypatch.undo()
+
+
+def test_no_rank_keeps_the_arcs_of_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a rank has at once are so many arcs, whatever a level has."""
+    monkeypatch.setattr("gravel.kernels.partition.rank_search.VISITED", 1 << 10)
+    monkeypatch.setattr("gravel.kernels.partition.program.KEPT", 1 << 10)
+    offsets, columns = fast_csr(rmat(12), symmetric=True)
+    whole = partition(offsets, columns, ranks=2, threshold=1 << 10)
+    kept = []
+    deliver = Direct.deliver
+
+    def watched(self: Direct, bins: Any) -> Any:
+        yield from deliver(self, bins)
+        kept.append(self.kept)
+
+    monkeypatch.setattr(Direct, "deliver", watched)
+    PartitionSearch(whole, Query(symmetric=True)).run(int(numpy.argmax(numpy.diff(offsets))))
+    assert len(columns) > 50 << 10
+    assert (1 << 10) < max(kept) < 8 << 10
+
+
 def test_options_send_less() -> None:
     offsets, columns = fast_csr(rmat(12), symmetric=True)
     whole = partition(offsets, columns, ranks=8, threshold=20)
     source = int(numpy.argmax(numpy.diff(offsets)))
 
     def sent(**options: Any) -> tuple[int, int]:
-        search = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(**options))
+        search = PartitionSearch(whole, Query(symmetric=True), SearchOptions(**options))
         search.run(source)
         records = [record for rank in search.labels for record in rank.levels]
         return sum(r.mask_bytes for r in records), sum(r.vertex_bytes for r in records)
@@ -198,8 +236,8 @@ def test_options_send_less() -> None:
 def test_ranks_of_a_rank_group_find_the_same() -> None:
     for graph in SOME:
         whole = cut(graph, 3, 5)
-        expected = PartitionSearch(whole, Asked(symmetric=True)).run(1)
-        states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True)) for rank in range(3)]
+        expected = PartitionSearch(whole, Query(symmetric=True)).run(1)
+        states = [RankSearch(whole.of_rank(rank), Query(symmetric=True)) for rank in range(3)]
         answers = run_in_threads(lambda group, state: search_rank(group, state, 1), states)
         assert_shares(answers, expected)
 
@@ -223,10 +261,10 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
     overtaken = 0
     for graph in [BY_NAME["skewed_random"], BY_NAME["tail_on_clique"], BY_NAME["grid_13x17"]]:
         whole = cut(graph, 4, 5)
-        expected = PartitionSearch(whole, Asked(symmetric=True)).run(2)
+        expected = PartitionSearch(whole, Query(symmetric=True)).run(2)
         for seed in range(3):
             network = DisorderedNetwork(4, seed, hold=hold)
-            states = [RankSearch(whole.of_rank(rank), Asked(symmetric=True), options) for rank in range(4)]
+            states = [RankSearch(whole.of_rank(rank), Query(symmetric=True), options) for rank in range(4)]
             answers = network.run(lambda end, states=states: search_program(end, states[end.rank], 2))
             assert_shares(answers, expected)
             overtaken += network.overtaken
@@ -236,16 +274,16 @@ def test_parcels_may_be_late_and_out_of_order(name: str, hold: float) -> None:
 def test_max_depth_and_outputs() -> None:
     offsets, columns = BY_NAME["path_33"].csr()
     whole = partition(offsets, columns, ranks=2, threshold=1)
-    result = PartitionSearch(whole, Asked(max_depth=3)).run(10)
+    result = PartitionSearch(whole, Query(max_depth=3)).run(10)
     distance = scipy_distances(offsets, columns, 10)
     assert numpy.array_equal(result.distance, numpy.where(distance <= 3, distance, -1))
     assert result.directions == ("push",) * 3
-    bare = PartitionSearch(whole, Asked(output="distance")).run(0)
+    bare = PartitionSearch(whole, Query(output="distance")).run(0)
     assert bare.predecessor is None
     assert numpy.array_equal(bare.distance, scipy_distances(offsets, columns, 0))
-    assert PartitionSearch(whole, Asked(output="predecessor")).run(0).distance is None
+    assert PartitionSearch(whole, Query(output="predecessor")).run(0).distance is None
     with pytest.raises(ValueError, match="output is 'all'"):
-        PartitionSearch(whole, Asked(output="all"))
+        PartitionSearch(whole, Query(output="all"))
     with pytest.raises(ValueError, match="source 33 is not a vertex"):
         PartitionSearch(whole).run(33)
 
@@ -310,13 +348,13 @@ def test_any_number_of_ranks_finds_the_same_in_real_graphs(path: Path, every: bo
     distance = scipy_distances(offsets, columns, source)
     threshold = suggest_threshold(offsets, columns, 4)
     single = PartitionSearch(
-        partition(offsets, columns, ranks=1, threshold=threshold), Asked(symmetric=True)
+        partition(offsets, columns, ranks=1, threshold=threshold), Query(symmetric=True)
     ).run(source)
     assert numpy.array_equal(single.distance, distance)
     labels = scipy_components(offsets, columns)
     for ranks in (2, 3, 4, 7) if every else (3,):
         whole = partition(offsets, columns, ranks=ranks, threshold=threshold)
         assert numpy.array_equal(components(whole, symmetric=True).component, labels)
-        found = PartitionSearch(whole, Asked(symmetric=True)).run(source)
+        found = PartitionSearch(whole, Query(symmetric=True)).run(source)
         assert numpy.array_equal(found.distance, distance)
         assert numpy.array_equal(found.predecessor, single.predecessor)

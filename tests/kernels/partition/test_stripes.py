@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_csr
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition, to_arrays
 from gravel.kernels.partition.chunks import assemble
 from gravel.kernels.partition.components import components
@@ -44,7 +44,7 @@ def test_searches_equal_scipy(graph: ZooGraph) -> None:
         wanted = {source: scipy_distances(offsets, columns, source) for source in sources}
         for ranks in RANKS:
             search = PartitionSearch(
-                stripe(offsets, columns, ranks=ranks), Asked(symmetric=symmetric), culled("all")
+                stripe(offsets, columns, ranks=ranks), Query(symmetric=symmetric), culled("all")
             )
             for source, distance in wanted.items():
                 result = search.run(source)
@@ -79,8 +79,8 @@ def test_no_option_changes_what_is_found(name: str, output: str) -> None:
         distance = scipy_distances(offsets, columns, 1)
         expected = smallest_predecessors(offsets, columns, distance)
         for ranks in (1, 3, 4):
-            asked = Asked(output=output, symmetric=True)
-            found = PartitionSearch(stripe(offsets, columns, ranks=ranks), asked, culled(name)).run(1)
+            query = Query(output=output, symmetric=True)
+            found = PartitionSearch(stripe(offsets, columns, ranks=ranks), query, culled(name)).run(1)
             assert (found.distance is None) == (output == "predecessor")
             assert (found.predecessor is None) == (output == "distance")
             if found.distance is not None:
@@ -96,9 +96,9 @@ def test_delegates_and_groups_find_the_same(name: str, groups: int) -> None:
     source = int(numpy.argmax(numpy.diff(offsets)))
     for threshold in (0, 12, 10**6):
         whole = partition(offsets, columns, ranks=4, threshold=threshold)
-        wanted = PartitionSearch(whole, Asked(symmetric=True)).run(source)
+        wanted = PartitionSearch(whole, Query(symmetric=True)).run(source)
         ways: dict[str, Any] = {**CULLING[name], "groups": groups, "local_all_to_all": groups > 0}
-        found = PartitionSearch(whole, Asked(symmetric=True), SearchOptions(**ways)).run(source)
+        found = PartitionSearch(whole, Query(symmetric=True), SearchOptions(**ways)).run(source)
         assert numpy.array_equal(found.distance, wanted.distance)
         assert numpy.array_equal(found.predecessor, wanted.predecessor)
 
@@ -113,7 +113,7 @@ def test_every_arc_is_accounted_for() -> None:
     for ranks in (1, 4):
         for name in CULLING:
             search = PartitionSearch(
-                stripe(offsets, columns, ranks=ranks), Asked(symmetric=True), culled(name)
+                stripe(offsets, columns, ranks=ranks), Query(symmetric=True), culled(name)
             )
             search.run(source)
             levels = [added_up(level) for level in zip(*(rank.levels for rank in search.labels), strict=True)]
@@ -137,10 +137,10 @@ def test_parcels_may_be_late_and_out_of_order(hold: float) -> None:
     overtaken = 0
     for graph in [BY_NAME["skewed_random"], BY_NAME["tail_on_clique"], BY_NAME["grid_13x17"]]:
         whole = stripe(*graph.csr(), ranks=4)
-        expected = PartitionSearch(whole, Asked(symmetric=True)).run(2)
+        expected = PartitionSearch(whole, Query(symmetric=True)).run(2)
         for seed in range(3):
             network = DisorderedNetwork(4, seed, hold=hold)
-            given = Asked(symmetric=True), culled("all")
+            given = Query(symmetric=True), culled("all")
             states = [RankSearch(whole.of_rank(rank), *given) for rank in range(4)]
             answers = network.run(lambda end, states=states: search_program(end, states[end.rank], 2))
             assert_shares(answers, expected)
@@ -153,7 +153,7 @@ def test_max_depth() -> None:
     distance = scipy_distances(offsets, columns, 10)
     for depth in (0, 1, 3, 22, 23, 50):
         whole = stripe(offsets, columns, ranks=2)
-        found = PartitionSearch(whole, Asked(max_depth=depth), culled("all")).run(10)
+        found = PartitionSearch(whole, Query(max_depth=depth), culled("all")).run(10)
         assert numpy.array_equal(found.distance, numpy.where(distance <= depth, distance, -1))
         assert len(found.directions) == min(depth, 23)
 

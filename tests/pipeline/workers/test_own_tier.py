@@ -145,6 +145,35 @@ def test_from_files_in_a_store_to_the_page(site: Site, monkeypatch: pytest.Monke
     assert sorted(row.split(",")[2] for row in rows[1:]) == ["0", "1", "1", "2", "2", "2"]
 
 
+DISTRIBUTED = """\
+workflow: spread
+stages:
+  split: {stage: distribute, files: ["s3://bucket/data/*.txt"], ranks: 2, threshold: 2}
+  bfs:   {stage: traverse, input: split, sources: [1]}
+  check: {stage: verify, graph: split, traversal: bfs}
+"""
+
+
+def test_ranks_of_files_in_a_store_are_in_one_process(site: Site) -> None:
+    """They number into one file, which workers without a shared folder do not have; searches are spread."""
+    words = words_of(site)
+    (site.client / "spread.yaml").write_text(DISTRIBUTED)
+    said = call(site, words[0], "spread.yaml", *words[2:])
+    assert "3 computed" in said
+    root = find_cache(URL)
+    _, record = find_run(root, "last")
+    logs = root / "runs" / record["run"] / "logs"
+    assert (
+        "2 workers do not share a scratch folder, so all ranks are in one process"
+        in (logs / "split.log").read_text()
+    )
+    assert_whole(URL)
+    target = ("--to", "spread.csv", "--cache", URL, "--cluster", "inline")
+    call(site, "export", "spread.yaml", "bfs", *target)
+    rows = [row.split(",") for row in (site.client / "spread.csv").read_text().splitlines()[1:]]
+    assert {row[1]: row[2] for row in rows} == {"1": "0", "2": "1", "5": "1", "3": "2", "4": "2", "6": "2"}
+
+
 def run(site: Site, *runs: Any, root: Path | None = None, **options: Any) -> RunOutcome:
     given = RunOptions(
         cache_root=root or find_cache(URL), cluster=site.dask.address, backend="cpu", **options

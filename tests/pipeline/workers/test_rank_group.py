@@ -55,6 +55,19 @@ def test_every_rank_gets_every_value_in_rank_order(size: int) -> None:
     assert rendezvous.problem is None
 
 
+def reports(context: SocketRank, item: int) -> None:
+    for done in range(3):
+        context.progress(done, 2, f"steps of {item}")
+        context.barrier()
+
+
+def test_the_first_rank_says_how_far_the_group_is() -> None:
+    heard: list[Any] = []
+    rendezvous = Rendezvous("127.0.0.1", 3, report=lambda *given: heard.append(given))
+    assert gather(rendezvous, reports, [7, 8, 9]) == [(True, None)] * 3
+    assert heard == [(done, 2, "steps of 7") for done in range(3)]
+
+
 def fails(context: SocketRank, item: str) -> list[Any]:
     if item == "fail":
         raise ValueError("no luck")

@@ -13,8 +13,11 @@ import pytest
 from pydantic import ValidationError
 
 from gravel.stages.context import PlainContext
+from gravel.stages.distribute import STAGE, distribute
+from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.partition import PartitionParameters, partition
+from gravel.stages.stage import Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import traverse
 from gravel.stages.verify import VerifyParameters, verify
@@ -84,12 +87,44 @@ def test_vertices_that_do_not_fit_the_memory_are_refused(tmp_path: Path) -> None
     assert "as many workers as there are ranks" in str(refused.value.hint)
 
 
+def test_plans_refuse_too_little_memory_where_vertices_are_known(tmp_path: Path) -> None:
+    machine = Machine(backend="cpu", threads=2, host_memory=1 << 33)
+    path = tmp_path / "a.csv"
+    path.write_text("source,target\n" + "".join(f"{each},{each + 1}\n" for each in range(3000)))
+    given: dict[str, Any] = {"file": str(path), "ranks": 4, "memory": 16 << 20}
+    asked = DistributeParameters(**given, expect={"vertices": 1_000_000})
+    refusal = STAGE.estimate(asked, {}, machine).refusal
+    assert "1,000,000 vertices over 4 ranks leave 0 of 16,777,216 bytes" in refusal
+    guessed = STAGE.estimate(DistributeParameters(**given), {}, machine)
+    assert (guessed.refusal, guessed.outputs_guessed) == ("", True)
+
+
 def test_a_row_that_does_not_fit_the_memory_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "star.csv"
     path.write_text("source,target\n" + 400 * "".join(f"0,{leaf}\n" for leaf in range(1, 2001)))
     with pytest.raises(StageError, match=r"one vertex has 800,000 arcs") as refused:
         over_ranks(4, 8, file=str(path), memory=16 << 20)
     assert "give `memory` more" in str(refused.value.hint)
+
+
+def test_it_says_how_far_ranks_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.stages.distributing.rank.edges_at_once", lambda memory, ranks: 40)
+    names = write_files(tmp_path, "sparse", "parquet", 3)
+    heard: list[tuple[int, int, str]] = []
+
+    class Told(PlainContext):
+        def progress(self, done: int, total: int | None, unit: str) -> None:
+            if unit != "files" and total is not None:
+                heard.append((done, total, unit))
+
+    distribute(Told(), DistributeParameters(files=names, ranks=3, threshold=8))
+    for unit in ("ids sorted", "ids numbered", "edges counted", "edges divided"):
+        done = [each for each, _, of in heard if of == unit]
+        (total,) = {total for _, total, of in heard if of == unit}
+        assert len(done) > 3, unit
+        assert done == sorted(done)
+        assert done[-1] == total
+        assert total == (600 if "edges" in unit else total)
 
 
 @pytest.mark.parametrize(

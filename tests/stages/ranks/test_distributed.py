@@ -73,7 +73,7 @@ def test_components_are_those_of_the_graph(whole: Graph, ranks: int) -> None:
     assert numpy.array_equal(found.component, expected.component)
     assert found.component.dtype == expected.component.dtype
     assert len(measured.searches) == RUNS
-    for mine, theirs in zip(measured.searches, told.searches, strict=True):
+    for mine, theirs in zip(measured.searches[-len(told.searches) :], told.searches, strict=True):
         for name in ("source", "reached", "arcs", "edges", "levels"):
             assert mine[name] == theirs[name]
         if ranks > 1:  # a partition of one rank has no rank group, and tells nothing
@@ -138,14 +138,14 @@ def test_a_fault_that_ranks_find_fails_verification(monkeypatch: pytest.MonkeyPa
     from gravel.kernels.partition import components
 
     graph = made(3)
-    hook = components.ComponentsRank.hook
+    flatten = components.ComponentsRank.flatten
 
-    def wrong(self: Any, *given: Any) -> None:
-        hook(self, *given)
-        if self.rank == 1:
+    def wrong(self: Any, giant: int) -> None:
+        flatten(self, giant)
+        if self.rank == 1 and self.local > 5:
             self.labels[5] = 0
 
-    monkeypatch.setattr(components.ComponentsRank, "hook", wrong)
+    monkeypatch.setattr(components.ComponentsRank, "flatten", wrong)
     kept, _ = find(graph, output="checks")
     with pytest.raises(VerificationFailed, match=r"edges_agree|connected"):
         check(graph, kept)
@@ -230,7 +230,8 @@ def test_what_is_stated() -> None:
     small = Extent("DistributedGraph", 1 << 20, 1 << 24, ranks=4, normal_arcs=1 << 24)
     few = dataclasses.replace(small, normal_arcs=0)
     costs = [TRAVERSE.estimate(kept, {"input": (each,)}, host).host_bytes for each in (few, small)]
-    assert costs[1] - costs[0] > 10 << 24
+    # What is sent is bounded, however many arcs there are between normal vertices.
+    assert costs[1] == costs[0]
     verified = VERIFY.estimate(
         VerifyParameters(), {"graph": (graph,), "traversal": (labels.outputs[0],)}, eight
     )

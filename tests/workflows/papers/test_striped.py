@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare as prepare_csr
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions
 from gravel.kernels.partition.stripes import stripe
 from gravel.pipeline.cli import main
@@ -97,6 +97,6 @@ def test_every_real_graph_is_searched_alike(path: Path) -> None:
         single = prepare_csr(offsets, columns, symmetric=symmetric).run(source)
         for ranks in (1, 2, 3, 4, 7):
             whole = stripe(offsets, columns, ranks=ranks)
-            found = PartitionSearch(whole, Asked(symmetric=symmetric), culled).run(source)
+            found = PartitionSearch(whole, Query(symmetric=symmetric), culled).run(source)
             assert numpy.array_equal(found.distance, single.distance)
             assert numpy.array_equal(found.predecessor, single.predecessor)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.directions import without_nn
 from tests.kernels.cuda_case import ENDS_OF_PATH, LONG_PATH, ZOO, fast_csr, names, rmat
@@ -53,10 +53,10 @@ def test_hundreds_of_levels_and_again_and_again() -> None:
     with sharing(3) as shared:
         check(whole, ENDS_OF_PATH, devices=shared)
     whole = partition(*fast_csr(rmat(16), symmetric=True), ranks=2, threshold=32)
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
+    on_cpu = PartitionSearch(whole, Query(symmetric=True))
     with sharing(2) as shared:
         search = CudaPartitionSearch(
-            whole, Asked(symmetric=True), SearchOptions(barrier_seconds=5.0), devices=shared
+            whole, Query(symmetric=True), SearchOptions(barrier_seconds=5.0), devices=shared
         )
         for source in numpy.flatnonzero(on_cpu.run(1).distance >= 0)[:200].tolist():
             found = search.run(source)
@@ -117,10 +117,10 @@ def test_a_device_that_does_not_come_is_given_up_and_searches_go_on(monkeypatch:
     from gravel.kernels.partition.cuda.launch import Launch
 
     whole = partition(*fast_csr(rmat(12), symmetric=True), ranks=2, threshold=20)
-    wanted = PartitionSearch(whole, Asked(symmetric=True)).run(7).distance
+    wanted = PartitionSearch(whole, Query(symmetric=True)).run(7).distance
     with sharing(2) as shared:
         search = CudaPartitionSearch(
-            whole, Asked(symmetric=True), SearchOptions(barrier_seconds=0.2), devices=shared
+            whole, Query(symmetric=True), SearchOptions(barrier_seconds=0.2), devices=shared
         )
         start = Launch.start
 

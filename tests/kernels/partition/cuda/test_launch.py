@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from tests.kernels.cuda_case import path
 
@@ -21,8 +21,8 @@ def test_every_level_of_ranks_on_one_gpu_has_a_clock(ranks: int, levels: int) ->
 
     whole = partition(*path(levels), ranks=ranks, threshold=10**6)
     search, on_cpu = (
-        CudaPartitionSearch(whole, Asked(symmetric=True)),
-        PartitionSearch(whole, Asked(symmetric=True)),
+        CudaPartitionSearch(whole, Query(symmetric=True)),
+        PartitionSearch(whole, Query(symmetric=True)),
     )
     for source in (levels // 2, 0, 0):
         found, wanted = search.run(source), on_cpu.run(source)
@@ -47,8 +47,8 @@ def test_every_level_of_a_rank_that_sends_has_a_clock(reduction: str) -> None:
     if (problem := why_not()) is not None:
         pytest.skip(problem)
     whole = partition(*path(700), ranks=1, threshold=10**6)
-    search = NcclSearch(whole, Asked(symmetric=True), SearchOptions(reduction=reduction))
-    on_cpu = PartitionSearch(whole, Asked(symmetric=True))
+    search = NcclSearch(whole, Query(symmetric=True), SearchOptions(reduction=reduction))
+    on_cpu = PartitionSearch(whole, Query(symmetric=True))
     for source in (0, 350, 0):
         found, wanted = search.run(source), on_cpu.run(source)
         assert found.directions == wanted.directions

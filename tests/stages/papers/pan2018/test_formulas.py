@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from gravel.kernels.bfs.asked import Asked
+from gravel.kernels.bfs.query import Query
 from gravel.kernels.partition import PartitionSearch, SearchOptions, partition
 from gravel.kernels.partition.storage import storage
 from gravel.stages.papers.pan2018.formulas import delegate_volume, grid_of, volume_1d, volume_2d
@@ -55,7 +55,7 @@ def test_what_is_counted_stays_below_the_formula() -> None:
     for ranks in (2, 4, 8):
         whole = partition(offsets, columns, ranks=ranks, threshold=20)
         options = SearchOptions(reduction_algorithm="tree", changed_only=False)
-        search = PartitionSearch(whole, Asked(symmetric=True), options)
+        search = PartitionSearch(whole, Query(symmetric=True), options)
         search.run(source)
         levels = list(zip(*(rank.levels for rank in search.labels), strict=True))
         sent = sum(record.mask_bytes for level in levels for record in level)

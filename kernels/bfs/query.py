@@ -13,7 +13,7 @@ DEEPEST = (1 << 31) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Query:
     """What a search is asked, on one device or over ranks; raises ValueError for what cannot be.
 
     Parameters
