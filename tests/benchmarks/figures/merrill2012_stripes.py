@@ -4,8 +4,25 @@ from __future__ import annotations
 
 from statistics import fmean
 
-from tests.benchmarks.figures.model import FOUR, TWO, Claim, Figure, Reports, Run, above, below, near, sets
+from tests.benchmarks.figures.model import (
+    CPU,
+    FOUR,
+    TWO,
+    Claim,
+    Figure,
+    Reports,
+    Run,
+    above,
+    below,
+    near,
+    sets,
+)
 from tests.benchmarks.figures.reports import Missing
+
+ONE_AND_TWO = ("--where", "ranks=1", "--where", "ranks=2")
+RMAT_ALONE = (
+    *("--where", "graph=rmat", "--where", "ranks=1", "--where", "ranks=4", "--where", "output=distance"),
+)
 
 STRIPES_RUNS = (
     Run(
@@ -24,6 +41,27 @@ STRIPES_RUNS = (
         40,
         FOUR,
     ),
+    Run(
+        "stripes_two",
+        "papers/merrill_striped",
+        (*sets(side=8, cube=4, scale=6, sizes="[100]", degrees="[8]", sources=1, most=2), *ONE_AND_TWO),
+        (
+            *sets(side=100, cube=40, scale=18, sizes="[250000]", degrees="[8]", sources=4, most=2),
+            *sets(backend="cuda"),
+            *ONE_AND_TWO,
+        ),
+        60,
+        TWO,
+    ),
+    Run(
+        "stripes_counts",
+        "papers/merrill_striped",
+        (*sets(scale=6, sources=1), *RMAT_ALONE),
+        (*sets(scale=18, sources=4), *RMAT_ALONE),
+        300,
+        CPU,
+        kernels=("gravel.kernels.partition.culled",),
+    ),
 )
 
 
@@ -41,6 +79,7 @@ def _gain(ranks: int, stated: float) -> Claim:
         near(stated),
         "summary › Rates over stripes with more ranks › distance › rmat",
         measured,
+        run="stripes_two" if ranks == 2 else "",
         waits={2: TWO, 3: "three GPUs", 4: FOUR}[ranks],
     )
 
@@ -77,6 +116,7 @@ STRIPES = (
                 below(1),
                 "summary › Searches over stripes › local duplicates, %",
                 lambda reports: _local_duplicates(reports, 4) / _local_duplicates(reports, 1),
+                run="stripes_counts",
             ),
         ),
     ),

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.benchmarks.figures.model import Reports, Run
+from tests.benchmarks.figures.model import FOUR, TWO, Reports, Run
 from tests.benchmarks.figures.reports import read_reports
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,7 +46,9 @@ def _run(run: Run, size: str, cache: Path, out: Path) -> str:
     kept = out / f"{run.name}{ENDING}"
     kept.unlink(missing_ok=True)
     before = set(cache.glob("runs/*"))
-    words = [*run.words(size), "--cache", str(cache), "--cluster", "inline"]
+    # Ranks over NCCL have a GPU and a worker each.
+    cluster = "cuda" if size == "paper" and run.needs in (TWO, FOUR) else "inline"
+    words = [*run.words(size), "--cache", str(cache), "--cluster", cluster]
     limit = 600 if size == "small" else run.seconds
     with (out / f"{run.name}.log").open("w") as log:
         try:
