@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 GIVEN = (
-    *("row_offsets", "column_indices", "rows", "asked", "symmetric"),
+    *("row_offsets", "column_indices", "rows", "query", "symmetric"),
     *("weighted", "predecessor", "back_offsets", "back_columns"),
 )
 """Parameters of an implementation that are no constants of the strategy."""

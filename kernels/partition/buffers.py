@@ -184,11 +184,12 @@ KEPT = 1 << 22
 
 
 def search_messages_on_cpu(arcs: int, ranks: int) -> Table:
-    """What all ranks on the CPU send and keep of so many arcs that a level may have."""
-    visited = min(arcs, ranks * VISITED)
-    kept = min(arcs, ranks * (KEPT + VISITED))
-    sending = table("host", posted=("u4", visited), came=("u4", visited), bits=("u1", (3, visited)))
-    return *bins(visited), *sending, *table("host", tails=("u4", kept), ids=("u4", kept))
+    """What all ranks on the CPU send and keep of so many arcs that a level may have, most to other ranks."""
+    sent = arcs - arcs // ranks
+    posted, kept = min(sent, ranks * VISITED), min(sent, ranks * (KEPT + VISITED))
+    sending = table("host", posted=("u4", posted), came=("u4", posted), bits=("u1", (3, posted)))
+    visited = bins(min(arcs, ranks * VISITED))
+    return *visited, *sending, *table("host", tails=("u4", kept), ids=("u4", kept))
 
 
 def bins(arcs: int, *, tree: bool = True) -> Table:

@@ -151,7 +151,6 @@ def refuse_what_cannot_fit(
     `resident` has the bytes, by run, of its inputs that are in memory meanwhile, and `locations` says where a
     workflow has each run. What rests on guessed bounds may begin: it is checked when they are known.
     """
-    needs = {key: need for key, need in needs.items() if not need.guessed}
     refused = [
         Problem(
             f"{key} cannot run: {need.refusal}",
@@ -167,6 +166,8 @@ def refuse_what_cannot_fit(
     device_needs: dict[str, tuple[int, str]] = {}
     unkept = False
     for key, need in needs.items():
+        if need.guessed:
+            continue
         beside = (resident or {}).get(key, 0)
         if need.host_bytes + beside > capacity.host_bytes:
             unkept = unkept or beside > 0

@@ -274,6 +274,10 @@ def show_value(name: str, value: Json) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 3]}..."
 
 
+FEW = 16
+"""Vertices of a graph so small that what it cannot have, no graph of unknown size can."""
+
+
 def plan_extents(
     plan: Plan,
     cache: Cache | None,
@@ -285,32 +289,38 @@ def plan_extents(
     """Return each run's need by key; of runs that are not among `asked`, only where an estimate rests on it.
 
     `known` holds the output ids of runs whose results exist; their true extents then stand in for
-    estimates, as do those of `made`. What rests on bounds that a stage guessed is guessed, too. A run whose
-    need cannot be known (its input file cannot be read) is left out, and so is what rests on it.
+    estimates, as do those of `made`. What rests on bounds that a stage guessed is guessed, too, and refused
+    only if it would be for `FEW` vertices. A run whose need cannot be known (its input file cannot be read)
+    is left out, and so is what rests on it.
     """
     needs: dict[str, Need] = {}
     outputs: dict[str, tuple[Extent, ...]] = {}
-    guessed: set[str] = set()
+    least: dict[str, tuple[Extent, ...]] = {}
     for key, run in plan.runs.items():
         stored = made.get(key) or _stored(cache, (known or {}).get(key, ()))
         if stored is not None and asked is not None and key not in asked:
             outputs[key] = stored
             continue
         if all(upstream in outputs for upstream in run.upstream):
-            inputs = {
-                slot: tuple(outputs[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()
-            }
             there = machine if isinstance(machine, Machine) else machine(run.stage)
             with suppress(StageError, OSError):
-                need = stated_need(run, run.parameters, inputs, there)
-                if not guessed.isdisjoint(run.upstream):
-                    need = replace(need, guessed=True, note=need.note or GUESSED)
+                need = stated_need(run, run.parameters, _inputs(run, outputs), there)
+                if not least.keys().isdisjoint(run.upstream):
+                    at_least = stated_need(run, run.parameters, _inputs(run, {**outputs, **least}), there)
+                    note = need.note or GUESSED
+                    need = replace(need, guessed=True, note=note, refusal=at_least.refusal)
                 needs[key], outputs[key] = need, need.outputs
                 if stored is None and (need.guessed or need.outputs_guessed):
-                    guessed.add(key)
+                    least[key] = tuple(
+                        replace(each, vertices=min(each.vertices, FEW)) for each in need.outputs
+                    )
         if stored is not None:
             outputs[key] = stored
     return needs
+
+
+def _inputs(run: StageRun, outputs: Mapping[str, tuple[Extent, ...]]) -> dict[str, tuple[Extent, ...]]:
+    return {slot: tuple(outputs[ref.run][ref.output] for ref in refs) for slot, refs in run.inputs.items()}
 
 
 def stated_need(

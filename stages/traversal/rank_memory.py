@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from gravel.stages.traversal.parameters import TraverseParameters
 
 
-COMPILED_RANKS, COMPILED_ROW_RANKS = 74 << 20, 84 << 20
-"""Measured: what Numba takes to compile the kernels of a partition, or those with the decoder of a layout,
-and to be there at all (48 MiB where they are in the cache on disk)."""
+COMPILED_RANKS, COMPILED_ROW_RANKS, COMPILED_JOINING_RANKS = 74 << 20, 84 << 20, 103 << 20
+"""Measured: what Numba takes to compile the kernels of a partition's search, of one with the decoder of a
+layout, or of its components, and to be there at all (48 MiB where they are in the cache on disk)."""
+
+COMPILED_UNIONS = 18 << 20
+"""Measured: the same of components, beside what it takes to make a distributed graph."""
 
 DELEGATE_SHARE = 1 / 16
 """Of the vertices at most, where the threshold is chosen by `partition`."""
@@ -87,8 +90,9 @@ def ranks_on_cpu(graph: Extent, *, search: bool, together: bool, culled: bool = 
         return *own, *buffers.nn_queue_on_cpu(arcs, vertex), *buffers.bins(arcs)
     if search:
         return *buffers.search_on_cpu(n, delegates), *buffers.search_messages_on_cpu(arcs, p)
-    # All unions that are under way may come to one rank.
-    messages = min(p * buffers.messages_of(p), n + delegates)
+    # All unions that are under way may come to one rank: an arc and its reverse are one.
+    unions = arcs if graph.directed else arcs // 2
+    messages = min(p * buffers.messages_of(p), n + delegates, unions + delegates)
     return (
         *buffers.components_on_cpu(n, delegates, vertex, messages),
         *buffers.trees_on_cpu(n, delegates, vertex),
@@ -117,9 +121,10 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     ranked = graph.kind == "Partition" or bfs
     group_size = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
     ranks = max(1, group_size)
-    brought = min(2 * LABEL_BYTES, 24 * graph.vertices * search_count(parameters))
+    brought = min(LABEL_BYTES, 12 * graph.vertices * search_count(parameters))
     decoded = decoded_bytes(graph)
     compiled = COMPILED_RANKS if graph.kind == "Partition" else COMPILED_ROW_RANKS
+    compiled = compiled if bfs else COMPILED_JOINING_RANKS
     counting = table("host", offsets=("i8", graph.vertices), lengths=("u4", (3, graph.vertices)))
     culled = any(name in parameters.tuning for name in CULLING)
     searching = total(ranks_on_cpu(graph, search=bfs, together=False, culled=culled), "host")
@@ -129,7 +134,7 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     after = 2 * labels
     after += (8 + 2 * width_of(graph.vertices)) * graph.vertices + labels if is_renumbered(graph) else 0
     host = compiled + decoded + total(counting, "host") + after + working
-    each = group_size and compiled + (own + brought) // ranks
+    each = group_size and compiled + (own + 2 * brought) // ranks
     on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
     need = Need(host, 0, (), workers=group_size, each_host_bytes=each)
     if not on_gpus:
@@ -177,9 +182,9 @@ def distributed_need(parameters: TraverseParameters, graph: Extent, machine: Mac
     normal = m if graph.normal_arcs is None else graph.normal_arcs
     labels = label_bytes(parameters, n) * n
     # All labels of components come in one call.
-    back = 2 * labels if components else min(2 * LABEL_BYTES, 2 * labels * search_count(parameters))
+    back = 4 * labels if components else min(2 * LABEL_BYTES, 2 * labels * search_count(parameters))
     back += labels
-    compiled = distribute.COMPILED
+    compiled = distribute.COMPILED + (COMPILED_UNIONS if components else 0)
     if machine.backend == "cuda" and parameters.backend != "cpu":
         own = -(-n // p)
         rank = buffers.subgraphs(own, int(DELEGATE_SHARE * n), m // p, vertex)

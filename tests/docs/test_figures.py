@@ -182,7 +182,7 @@ def test_a_row_that_is_marked_for_longer_than_thirty_days_fails(
     for days, late in ((MAX_DAYS, 0), (MAX_DAYS + 1, 1)):
         day = (today - timedelta(days)).isoformat()
         assert len(marked(paper(), {"run": ran(date=day)}, MAX_DAYS)) == late
-        write(replace(read()["culling"], date=day), tmp_path)
+        write(replace(read()["culling"], date=day, code=None), tmp_path)
         assert main(["--reports", str(tmp_path)]) == late
     assert "culling: its code is not known, 31 days ago; run it again" in capsys.readouterr().err
 

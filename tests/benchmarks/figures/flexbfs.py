@@ -14,7 +14,7 @@ RUNS = (
         "papers/flex",
         sets(side=12, road="[40, 3]", sources=2),
         sets(side=1000, road="[20000, 50]", sources=4),
-        25,
+        60,
         preset="flexbfs",
     ),
 )

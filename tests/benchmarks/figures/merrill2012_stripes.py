@@ -5,7 +5,6 @@ from __future__ import annotations
 from statistics import fmean
 
 from tests.benchmarks.figures.model import (
-    CPU,
     FOUR,
     TWO,
     Claim,
@@ -20,9 +19,6 @@ from tests.benchmarks.figures.model import (
 from tests.benchmarks.figures.reports import Missing
 
 ONE_AND_TWO = ("--where", "ranks=1", "--where", "ranks=2")
-RMAT_ALONE = (
-    *("--where", "graph=rmat", "--where", "ranks=1", "--where", "ranks=4", "--where", "output=distance"),
-)
 
 STRIPES_RUNS = (
     Run(
@@ -52,15 +48,6 @@ STRIPES_RUNS = (
         ),
         60,
         TWO,
-    ),
-    Run(
-        "stripes_counts",
-        "papers/merrill_striped",
-        (*sets(scale=6, sources=1), *RMAT_ALONE),
-        (*sets(scale=18, sources=4), *RMAT_ALONE),
-        300,
-        CPU,
-        kernels=("gravel.kernels.partition.culled",),
     ),
 )
 
@@ -110,13 +97,14 @@ STRIPES = (
             _gain(3, 2.1),
             _gain(4, 2.5),
             Claim(
-                "local duplicates, 4 ranks over 1, rmat",
+                "local duplicates, 2 GPUs over one, rmat",
                 "reduced",
                 "section 6.2",
                 below(1),
                 "summary › Searches over stripes › local duplicates, %",
-                lambda reports: _local_duplicates(reports, 4) / _local_duplicates(reports, 1),
-                run="stripes_counts",
+                lambda reports: _local_duplicates(reports, 2) / _local_duplicates(reports, 1),
+                run="stripes_two",
+                waits=TWO,
             ),
         ),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from tests.benchmarks.figures.model import CPU, TWO, Claim, Figure, Reports, Run, above, below, between, sets
-from tests.benchmarks.figures.pan2018_ranks import NCCL
+from tests.benchmarks.figures.pan2018_ranks import FEW, NCCL
 from tests.benchmarks.figures.reports import Missing, axes_of
 
 RANKS = 4
@@ -63,7 +63,7 @@ THRESHOLD_RUNS = (
         "thresholds",
         "papers/delegates_thresholds",
         sets(graphs=_kron(7), thresholds="[8, 64]", ranks=RANKS, sources=1),
-        (*sets(graphs=_kron(24), thresholds="[16, 32, 64, 128]", ranks=2, sources=140, groups=1), *NCCL),
+        (*sets(graphs=_kron(24), thresholds="[16, 32, 64, 128]", ranks=2, sources=FEW, groups=1), *NCCL),
         90,
         TWO,
         "pan2018",
@@ -73,7 +73,7 @@ THRESHOLD_RUNS = (
         "papers/delegates_thresholds",
         sets(graphs=_friends(300), thresholds="[8, 16]", ranks=RANKS, sources=1),
         (
-            *sets(graphs=_friends(8000000), thresholds="[16, 32, 64, 128]", ranks=2, sources=140, groups=1),
+            *sets(graphs=_friends(8000000), thresholds="[16, 32, 64, 128]", ranks=2, sources=FEW, groups=1),
             *NCCL,
         ),
         90,
@@ -94,7 +94,7 @@ THRESHOLD_RUNS = (
         "wdc",
         "papers/delegates_thresholds",
         sets(graphs=WDC % (40, 30), thresholds="[256]", ranks=RANKS, sources=1),
-        (*sets(graphs=WDC % (8000, 2000), thresholds="[256]", ranks=2, sources=140, groups=1), *NCCL),
+        (*sets(graphs=WDC % (8000, 2000), thresholds="[256]", ranks=2, sources=FEW, groups=1), *NCCL),
         60,
         TWO,
         "pan2018",

@@ -75,9 +75,11 @@ def axes_of(label: str) -> dict[str, str]:
 def read_reports(path: Path) -> dict[str, Report]:
     """Return the reports of a run by entry, such as `summary` or `weak.summary`."""
     whole = json.loads(path.read_text(encoding="utf-8"))
+    several = re.search(r"(\d+) workers on (NVIDIA .*)", whole["run"].get("cluster") or "")
+    machine = f"{several[2]} x{several[1]}" if several else whole["run"]["machine"]["hardware"]
     return {
         body["key"].partition("[")[0]: Report(
-            {section["title"]: section for section in body["sections"]}, whole["run"]["machine"]["hardware"]
+            {section["title"]: section for section in body["sections"]}, machine
         )
         for body in whole["reports"]
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -76,6 +77,16 @@ class Site:
     def tiers(self) -> list[Path]:
         """The tiers of workers."""
         return list(self.folder.glob("*/.cache/gravel/bucket-*"))
+
+    def settle(self) -> None:
+        """Wait until workers have written what they mend behind a run."""
+        before: dict[Path, int] | None = None
+        while before != (now := {path: path.stat().st_mtime_ns for path in self._files()}):
+            before = now
+            time.sleep(0.3)
+
+    def _files(self) -> list[Path]:
+        return [path for tier in self.tiers for path in tier.rglob("*") if path.is_file()]
 
 
 @pytest.fixture(scope="module")
@@ -249,6 +260,7 @@ def test_damage_in_a_tier_is_mended_from_the_store_and_damage_there_computed_aga
     assert states(run(site, first, stage_run("b", ADD, "a", value=61))) == {"a": "cached", "b": "computed"}
     assert count(marks, 60) == 1
 
+    site.settle()
     record = stored_record(URL, identity)
     for name in objects_of(record)[1:]:
         Bucket(URL).put(name, b"nothing")

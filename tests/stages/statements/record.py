@@ -52,7 +52,7 @@ LARGE_FIXED: dict[tuple[str, str], tuple[int, str]] = {
     ("compress auto", "host"): (80 << 20, "it may choose any of the layouts, and states the largest"),
     ("partition", "host"): (48 << 20, _SHARES),
     ("partition sparse", "host"): (160 << 20, _SHARES),
-    ("bfs partition ranks", "host"): (56 << 20, "ranks on workers, whose labels are there twice"),
+    ("bfs partition ranks", "host"): (88 << 20, "ranks that may take turns, beside those on workers"),
     ("paths", "host"): (64 << 20, "searches that meet before they have seen all vertices"),
     ("text anywhere", "host"): _BITMAP,
     ("reorder auto", "host"): _ORDER,

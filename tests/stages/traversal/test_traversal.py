@@ -31,7 +31,7 @@ MAX_FILES = {
     ("compressed", "shortest_paths"): (11, 34),
     ("compressed", "components"): (11, 30),
     ("partition", "bfs"): (12, 33),
-    ("partition", "components"): (10, 21),
+    ("partition", "components"): (10, 22),
 }
 """Files of the stages that are entered, and those with the kernels, in a search on the CPU. The tables of
 buffers are among both."""
