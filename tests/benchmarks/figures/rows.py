@@ -41,7 +41,7 @@ def row_of(paper: Paper, row: Row, evidence: Mapping[str, Evidence]) -> str:
     for run in map(paper.run, runs_of(figure)):
         preset = f" ({run.preset})" if run.preset else ""
         ran = evidence.get(run.name)
-        when = f": {ran.machine.rpartition(', ')[2]}, {ran.date}" if ran else ""
+        when = f": {ran.machine.rpartition(', ')[2].removeprefix('NVIDIA ')}, {ran.date}" if ran else ""
         runs.append(f"{run.workflow.rpartition('/')[2]}{preset}, `--runs {run.name}`{when}")
     columns = (
         [claim.what for claim in claims],
