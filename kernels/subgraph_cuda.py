@@ -72,7 +72,7 @@ def _sorted(offsets: Any, columns: Any, weights: Any) -> tuple[Any, Any]:
     if weights is None:
         keys.sort()
     else:
-        order = cupy.argsort(keys)
+        order = cupy.argsort(keys, kind="stable")
         keys, weights = keys[order], weights[order]
     mask = numpy.uint64((1 << int(bits)) - 1)
     return (keys & mask).astype(columns.dtype), weights

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from gravel.kernels.layouts import LAYOUTS
 from gravel.kernels.subgraph import induced
@@ -22,6 +22,16 @@ from tests.stages.test_subgraph import call, compress, graph_of, reorder
 pytestmark = pytest.mark.usefixtures("on_cpu")
 
 
+PARALLEL = Case(
+    offsets=numpy.array([0, 0, 4]),
+    columns=numpy.array([0, 0, 1, 1], numpy.uint32),
+    weights=numpy.array([0, 0, 0, 1], numpy.uint32),
+    permutation=numpy.array([1, 0], numpy.uint32),
+    chosen=numpy.array([0, 1]),
+)
+"""Parallel arcs of different weights in rows that are permuted."""
+
+
 def taken(case: Case, layout: str, dtype: Any, *, weighted: bool) -> None:
     rows = rows_of(case, layout, dtype)
     rows = replace(rows, arrays={name: on_device(array) for name, array in rows.arrays.items()})
@@ -33,6 +43,7 @@ def taken(case: Case, layout: str, dtype: Any, *, weighted: bool) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(case=PARALLEL)
 @given(case=cases())
 def test_of_drawn_graphs(layout: str, case: Case) -> None:
     for weighted in (False, True):
