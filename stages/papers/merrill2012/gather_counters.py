@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 METRICS = (DURATION, DRAM_READ, DRAM_WRITTEN, THREAD_INSTRUCTIONS)
 
 SWEEPS = 2
-"""What `gather` does where one is asked for: the first of them warms the caches."""
+"""Of each gather in the tool's range: `gather` always makes one more than `repeats`. The mean is kept."""
 
 ON_CPU = "the gathers ran on the CPU, whose counters are not read"
 
