@@ -13,6 +13,8 @@ import pytest
 from tests.emulation import weak
 
 SEEDS = 3
+MUTANT_SEEDS = 40
+"""One that fails is enough; on one busy core half of the schedules of some mutants hold."""
 
 
 class Protocol(NamedTuple):
@@ -121,7 +123,7 @@ def test_a_protocol_holds(name: str) -> None:
 @pytest.mark.parametrize(("name", "weakened"), MUTANTS)
 def test_a_weaker_order_fails(name: str, weakened: str) -> None:
     made = weak.program(*PROTOCOLS[name], mutation=MUTANTS[name, weakened])
-    assert any(weak.run(made, seed, seconds=4) is not None for seed in range(SEEDS))
+    assert any(weak.run(made, seed, seconds=4) is not None for seed in range(MUTANT_SEEDS))
 
 
 def test_a_mutation_must_be_of_the_kernel() -> None:
