@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+
+LOADING_SECONDS = 0.3
+"""CuPy loads a kernel of its cache on disk in less time; what takes longer is being compiled."""
 
 
 class CompileTime:
@@ -35,10 +35,12 @@ class CompileTime:
             return self._seconds + (time.perf_counter() - self._began if self._under_way else 0.0)
 
     def compiles(self, kernel: str) -> None:
-        """Note that this thread compiles a kernel anew, and tell who listens."""
+        """Note a kernel that counted time goes to compiling, and tell who listens."""
         if getattr(self._left_out, "here", False):
             return
         with self._lock:
+            if not self._under_way:
+                return
             self._kernels.append(kernel)
             self._is_announced = True
             listeners = tuple(self._listeners)
@@ -61,6 +63,21 @@ class CompileTime:
             with self._lock:
                 self._listeners.remove(listener)
                 found.extend(dict.fromkeys(self._kernels[before:]))
+
+    @contextmanager
+    def counted_for(self, kernel: str) -> Iterator[None]:
+        """Count the time of the block, and note the kernel once that is longer than loading one takes."""
+        if getattr(self._left_out, "here", False):
+            yield
+            return
+        timer = threading.Timer(LOADING_SECONDS, self.compiles, (kernel,))
+        timer.daemon = True
+        timer.start()
+        try:
+            with self.counted():
+                yield
+        finally:
+            timer.cancel()
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -88,22 +105,3 @@ class CompileTime:
 
 COMPILE_TIME = CompileTime()
 """Of this process, on all of its threads."""
-
-
-CUPY_COMPILES = "_compile_module_with_cache"
-"""CuPy's function that all its compilations go through, with the cache on disk (versions 9 to 14)."""
-
-
-def count_cupy() -> None:
-    """Count what CuPy compiles, too, if it is imported: its own kernels, at their first use in a process."""
-    compiler: Any = sys.modules.get("cupy.cuda.compiler")
-    compiled = getattr(compiler, CUPY_COMPILES, None)
-    if compiled is None or hasattr(compiled, "__wrapped__"):
-        return
-
-    @functools.wraps(compiled)
-    def counted(*given: Any, **named: Any) -> Any:
-        with COMPILE_TIME.counted():
-            return compiled(*given, **named)
-
-    setattr(compiler, CUPY_COMPILES, counted)

@@ -296,7 +296,7 @@ def _estimate(
 
 STAGE = Stage(
     name="compress",
-    version=5,
+    version=6,
     about="Packs neighbour lists into bytes: delta-varint, blocks of gaps, Elias-Fano, or CSR as it is.",
     parameters=CompressParameters,
     inputs={"input": Slot(kinds=("Graph", "Ordering", "Partition"), about="what to compress")},

@@ -285,7 +285,7 @@ def _estimate(
 
 STAGE = Stage(
     name="reorder",
-    version=2,
+    version=3,
     about="Renumbers the vertices: by degree, by communities, by reverse Cuthill-McKee, or at random.",
     parameters=ReorderParameters,
     inputs={"input": Slot(kinds=("Graph",), about="the graph to renumber")},

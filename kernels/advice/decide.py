@@ -14,16 +14,15 @@ from gravel.kernels.advice.heads import scattered_heads
 from gravel.kernels.advice.model import Estimate, Features, Workload, estimate, order_seconds
 from gravel.kernels.advice.pilot import ORIGINAL, WHOLE, Tried, try_orders
 from gravel.kernels.advice.sample import some_rows
-from gravel.kernels.advice.search import grow, looked_at
+from gravel.kernels.advice.search import grow
 from gravel.kernels.arrays import index_dtype
 from gravel.kernels.bfs.choice import SHALLOW
 from gravel.kernels.bfs.shape import measure_on_host
 from gravel.kernels.layouts import registry
 from gravel.kernels.order import METHODS
 
-LIKELY = 8.0, 0.05, 0.02
-"""Levels of a search of a large symmetric graph, and shares of the arcs that it looks at, in all and beyond a
-row's first two (docs/tuning.md)."""
+LIKELY_LEVELS = 8.0
+"""Levels of a search of a graph that is too large to be searched for them (docs/tuning.md)."""
 
 MARGIN = 0.03
 """Share of the time that a change must save: less is lost in the noise of measuring it."""
@@ -103,12 +102,11 @@ def advise_layout(
     if arcs == 0:
         return Advice(work, "csr", "the graph has no arcs", ())
     parts = some_rows(row_offsets, columns)
-    levels, looked, beyond = LIKELY if symmetric else (LIKELY[0], 1.0, 1.0)
+    levels = LIKELY_LEVELS
     if arcs <= WHOLE:
-        seen = looked_at(row_offsets, numpy.asarray(columns[:arcs]), symmetric=symmetric)
-        levels, looked, beyond = float(seen.levels), seen.arcs / arcs, seen.beyond / arcs
+        levels = grow(row_offsets, numpy.asarray(columns[:arcs])).levels(arcs)
     graph = Features(vertices, arcs, symmetric, levels, index_dtype(vertices).itemsize)
-    tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), looked, beyond, 1.0, scattered_heads(parts))
+    tried = Tried(ORIGINAL, bits_per_arc(parts, vertices), 1.0, scattered_heads(parts))
     found = [one for name in registry.layouts() if (one := estimate(graph, work, tried, name, ordered=True))]
     if not found:
         return Advice(work, "csr", "no layout fits where the rows are to lie", ())
@@ -139,7 +137,7 @@ def _original(
 ) -> list[Estimate]:
     """Estimate the given numbering from rows alone: an upper bound, as no search is counted."""
     rows = some_rows(row_offsets, columns)
-    tried = Tried(ORIGINAL, bits_per_arc(rows, graph.vertices), 1.0, 1.0, 1.0, scattered_heads(rows))
+    tried = Tried(ORIGINAL, bits_per_arc(rows, graph.vertices), 1.0, scattered_heads(rows))
     found = [one for layout in layouts if (one := estimate(graph, work, tried, layout)) is not None]
     if found:
         return found

@@ -1,6 +1,6 @@
 """What a search is estimated to cost: counted work over measured rates.
 
-    seconds = levels * LEVEL + state bytes / MEMORY + arcs looked at / LOOKS * slowness of the layout
+    seconds = levels * LEVEL + state bytes / MEMORY + arcs examined / LOOKS * slowness of the layout
               + levels * near_level of the layout
               + levels * far_level of the layout + the longer of bytes over the link / LINK and arcs / decoded
               + first neighbours * their scatter / SCATTERED
@@ -35,6 +35,10 @@ MEMORY = 4.2e12
 
 LOOKS = 140e9
 """Random accesses a second that the second-level cache serves: a look at a neighbour is one."""
+
+EXAMINED, EXAMINED_BEYOND = 0.05, 0.02
+"""Shares of the arcs that a search of a shallow symmetric graph examines, in all and beyond the first two of
+a row (docs/tuning.md)."""
 
 LINK = 51e9
 """Bytes a second that kernels read from pinned host memory in ascending order."""
@@ -159,8 +163,8 @@ def estimate(
     if placement == "device" and rows > room:
         return None
     shallow = graph.symmetric and graph.levels <= SHALLOW
-    arcs = graph.arcs * (tried.looked if shallow else 1.0)
-    slowed = graph.arcs * (tried.beyond if shallow else 1.0)
+    arcs = graph.arcs * (EXAMINED if shallow else 1.0)
+    slowed = graph.arcs * (EXAMINED_BEYOND if shallow else 1.0)
     touched = 1.0
     state_bytes = graph.vertices * (LABEL_BYTES + tried.span * (STATE_BYTES - LABEL_BYTES))
     if work.algorithm == "components":

@@ -1,4 +1,4 @@
-"""Every order tried on a sample: the bits per arc that follow from it, and the arcs that a search looks at.
+"""Every order tried on a sample: the bits per arc that follow from it, and where its neighbours lie.
 
 Of a graph that is larger than the sample, orders that rest on degrees alone are found for the whole of it,
 and rows from everywhere tell their bits. For the others, a ball of vertices is put into every order. What an
@@ -20,7 +20,6 @@ from gravel.kernels.advice.bits import bits_per_arc
 from gravel.kernels.advice.heads import scattered_heads
 from gravel.kernels.advice.misses import levels_of, missed_lines
 from gravel.kernels.advice.sample import Part, Rows, ball, some_rows, some_rows_renumbered
-from gravel.kernels.advice.search import looked_at
 from gravel.kernels.order import METHODS, apply, permutation
 
 WHOLE = 1 << 22
@@ -36,7 +35,7 @@ Share = TypeVar("Share", float, float | None)
 
 @dataclass(frozen=True)
 class Tried:
-    """An order as the sample has it: bits per arc by layout, and shares of all arcs that a search reads.
+    """An order as the sample has it, with bits per arc by layout.
 
     `span` is the share of the vertices that lie before or at the last one that has arcs, `scattered` what
     `gravel.kernels.advice.heads` counts, and `missed` what `gravel.kernels.advice.misses` does, where that
@@ -45,8 +44,6 @@ class Tried:
 
     order: str
     bits: Mapping[str, float]
-    looked: float
-    beyond: float  # of bottom-up levels after the first two arcs of a row, and of top-down levels
     span: float = 1.0
     scattered: float = 1.0
     missed: float | None = None
@@ -93,7 +90,7 @@ def try_orders(
         return Pilot(tuple(_all(Rows(row_offsets, columns[:m]), names, misses).values()), m, m)
     near = ball(row_offsets, columns, symmetric=symmetric, arcs=m if m <= whole else arcs)
     rows = some_rows(row_offsets, columns)
-    known = Tried(ORIGINAL, bits_per_arc(rows, n), 1.0, 1.0, scattered=scattered_heads(rows))
+    known = Tried(ORIGINAL, bits_per_arc(rows, n), scattered=scattered_heads(rows))
     if len(near.columns) == 0:
         return Pilot((known,), 0, m)
     levels = levels_of(row_offsets, columns) if misses else None
@@ -147,7 +144,6 @@ def _missed(parts: Sequence[Part], levels: NDArray[Any] | None, width: int) -> f
 
 
 def _all(rows: Rows, names: Sequence[str], misses: bool) -> dict[str, Tried]:
-    arcs = max(1, len(rows.columns))
     levels = levels_of(rows.row_offsets, rows.columns) if misses else None
     found = {}
     for name in names:
@@ -155,14 +151,11 @@ def _all(rows: Rows, names: Sequence[str], misses: bool) -> dict[str, Tried]:
         if name != ORIGINAL:
             order = permutation(name, rows.row_offsets, rows.columns)
             moved, seen = Rows(*apply(rows.row_offsets, rows.columns, order)), _moved(levels, order)
-        looked = looked_at(moved.row_offsets, moved.columns)
         part = Part(0, *moved)
         last = int(numpy.flatnonzero(numpy.diff(moved.row_offsets)).max(initial=-1)) + 1
         found[name] = Tried(
             name,
             bits_per_arc([part], len(moved.row_offsets) - 1),
-            looked.arcs / arcs,
-            looked.beyond / arcs,
             last / max(1, len(moved.row_offsets) - 1),
             scattered_heads([part]),
             _missed([part], seen, rows.columns.dtype.itemsize),

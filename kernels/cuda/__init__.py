@@ -14,7 +14,6 @@ from typing import Any
 
 from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.capability import too_old
-from gravel.kernels.cuda.named import named, tell_if_compiled
 from gravel.kernels.cuda.source import compiler_options, read_source, waits_for_the_grid
 
 __all__ = [
@@ -39,11 +38,12 @@ def load(path: str, **macros: object) -> Any:
     """
     import cupy
 
-    key = _key(cupy.cuda.Device().id, path, macros)
+    device = cupy.cuda.Device()
+    key = _key(device.id, path, macros)
     module = _MODULES.get(key)
     if module is None:
-        with COMPILE_TIME.counted():
-            tell_if_compiled(path)
+        device.use()  # makes this thread's context, which is not compiling
+        with COMPILE_TIME.counted_for(path.removeprefix("kernels/")):
             module = _compiled(key)
     return module
 
@@ -94,8 +94,7 @@ def _compiled(key: _Key) -> Any:
                 )
             options = compiler_options(text, dict(macros))
             module = cupy.RawModule(code=text, options=options, enable_cooperative_groups=cooperative)
-            with named(path):
-                module.compile()
+            module.compile()
             _MODULES[key] = module
         return _MODULES[key]
 

@@ -1,4 +1,8 @@
-"""The layouts that there are. To add one, list it here; nothing else names layouts."""
+"""The layouts that there are. To add one, list it here.
+
+Other rooms tell `csr`, whose rows are plain columns, from all others, whose rows are streams. They name no
+other layout but `varint`, the default of `compress`.
+"""
 
 from __future__ import annotations
 

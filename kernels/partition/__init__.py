@@ -31,10 +31,11 @@ What to call::
     row_offsets, column_indices = chunks.assemble(graph)                      # the graph again
 
 `gravel.stages.partition.load_partition(artifact)` makes the `PartitionedGraph` of a stored `Partition`.
-Results are in the numbering that was partitioned. All of this runs on the CPU with NumPy arrays; the same
-searches on GPUs are in `gravel.kernels.partition.cuda`, where ranks read each other's memory, and in
-`gravel.kernels.partition.nccl`. A name's module is imported when the name is first used: most import Numba,
-which a search on GPUs never needs.
+Results are in the numbering that was partitioned. The names above take NumPy arrays and run on the CPU. On
+GPUs `chunks_cuda` divides rows, `distributor.cuda` makes a graph on its ranks, and searches are in
+`gravel.kernels.partition.cuda`, where ranks read each other's memory, and in `gravel.kernels.partition.nccl`.
+A name's module is imported when the name is first used: most import Numba, which a search on GPUs never
+needs.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
+from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.pipeline.core.errors import DamagedArtifact
 from gravel.pipeline.records.profile import Spans
 from gravel.pipeline.store.exchange import Exchange
@@ -125,8 +125,6 @@ def _compute(task: StageTask, services: Services, log: StageLog, spans: Spans) -
 def _run(
     task: StageTask, context: WorkerContext, inputs: dict[str, Any], spans: Spans, services: Services
 ) -> tuple[Artifact, ...]:
-    if task.profile:
-        count_cupy()
     began, before = time.time(), COMPILE_TIME.seconds
     # What is written behind would take cores from a measurement.
     quiet = services.write_behind.paused() if task.stage.is_timed(task.parameters) else nullcontext()

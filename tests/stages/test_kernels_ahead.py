@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from gravel.kernels import cuda
+from gravel.kernels import compile_time, cuda
 from gravel.kernels.bfs.query import Query
-from gravel.kernels.compile_time import COMPILE_TIME, count_cupy
+from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.source import compiler_options, declared_variants, read_source
 from gravel.kernels.partition import SearchOptions
 from gravel.kernels.partition.cuda.memory import tree_of
@@ -147,7 +147,7 @@ class Module:
 
 @pytest.fixture(autouse=True)
 def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = SimpleNamespace(id=0, compute_capability="90")
+    device = SimpleNamespace(id=0, compute_capability="90", use=lambda: None)
     runtime = SimpleNamespace(deviceGetAttribute=lambda attribute, device: 1)
     on_gpu = SimpleNamespace(Device=lambda *number: device, runtime=runtime)
     fake = SimpleNamespace(RawModule=Module, cuda=on_gpu)
@@ -156,7 +156,8 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Module, "made", [])
 
 
-def test_what_is_being_compiled_is_waited_for_and_the_wait_counts() -> None:
+def test_what_is_being_compiled_is_waited_for_and_the_wait_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_time, "LOADING_SECONDS", 0.05)
     before = COMPILE_TIME.seconds
     threads = compile_ahead(
         [("kernels/bfs/direction_optimizing.cu", {**U32, "TREE": "32", "DEFER_ROWS": "1"})]
@@ -164,7 +165,10 @@ def test_what_is_being_compiled_is_waited_for_and_the_wait_counts() -> None:
     while not Module.made:
         time.sleep(0.001)
     assert COMPILE_TIME.seconds == before
-    module = cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
+    told: list[str | None] = []
+    with COMPILE_TIME.listened(told.append) as names:
+        module = cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
+    assert told == [*names, None] == ["bfs/direction_optimizing.cu", None]
     assert COMPILE_TIME.seconds > before + 0.1
     for thread in threads:
         thread.join()
@@ -305,26 +309,9 @@ def test_what_is_compiled_ahead_is_nobodys_time(monkeypatch: pytest.MonkeyPatch)
     assert COMPILE_TIME.seconds == before
 
 
-def test_what_cupy_compiles_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler = SimpleNamespace(_compile_module_with_cache=lambda source, *, wait: time.sleep(wait) or source)
-    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
-    for _ in range(2):
-        count_cupy()
-    before = COMPILE_TIME.seconds
-    assert compiler._compile_module_with_cache("text", wait=0.05) == "text"
-    assert 0.05 <= COMPILE_TIME.seconds - before < 1
-    assert not hasattr(compiler._compile_module_with_cache.__wrapped__, "__wrapped__")
-
-
-@pytest.mark.parametrize("compiler", [None, SimpleNamespace()])
-def test_another_cupy_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, compiler: Any) -> None:
-    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
-    count_cupy()
-
-
 ENDING = """
 import sys, time
-from gravel.kernels import cuda
+from gravel.kernels import compile_time, cuda
 from gravel.pipeline.workers import preload
 
 def slow(name, macros):

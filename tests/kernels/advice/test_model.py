@@ -21,7 +21,7 @@ GRAPH = Features(1 << 20, 1 << 25, symmetric=True, levels=7.0)
 
 
 def cost(work, layout="csr", bits=32.0, *, graph=GRAPH, missed=1.0, **values):
-    tried = Tried("original", {layout: bits}, looked=0.05, beyond=0.02, **values)
+    tried = Tried("original", {layout: bits}, **values)
     return estimate(graph, work, tried, layout, missed=missed)
 
 

@@ -20,6 +20,9 @@ class Device:
     def __init__(self, number=0):
         pass
 
+    def use(self):
+        pass
+
 cuda = SimpleNamespace(Device=Device, runtime=SimpleNamespace(deviceGetAttribute=lambda *_: 1))
 
 class RawModule(dict):
