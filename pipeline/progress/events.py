@@ -11,7 +11,8 @@ belongs to one. The kinds and their other fields:
 - `stage_compiles`: stage, kernel (which is compiled once on a machine; null when the stage goes on)
 - `stage_finished`: stage, seconds, bytes, peak_host_bytes, compile_seconds (those of the seconds in which
   kernels were compiled, or loaded where they were compiled before), compiled (names of those compiled anew,
-  on GPUs if that took more than 0.3 s), parts (how many parts of the result were cached, as a text; empty where it has none)
+  on GPUs if that took more than 0.3 s), parts (how many parts of the result were cached, as a text; empty
+  where it has none)
 - `stage_failed`: stage, message, hint (or null)
 - `stage_skipped`: stage, because (the key of the run that failed, or "stopped")
 - `stage_retried`: stage, attempt, message
