@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from ruamel.yaml import YAML
 
-from gravel.kernels.strategy import Strategy, strategies_in
+from gravel.kernels.strategy import GIVEN, Strategy, strategies_in
 from gravel.pipeline.cli import COMMANDS, main
 from gravel.pipeline.cli.stages import default_text, in_pipeline_order, type_text
 from gravel.pipeline.workflow.loader import load_workflow
@@ -270,7 +270,7 @@ def _constants_of(strategy: Strategy, backend: str) -> list[str]:
     return [
         f"`{name}`" if each.default is None else f"`{name}={each.default}`"
         for name, each in inspect.signature(strategy.load(backend)).parameters.items()
-        if name not in TEXTS["given"]
+        if name not in {*GIVEN, "threads"}
     ]
 
 

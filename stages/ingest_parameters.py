@@ -12,7 +12,7 @@ from gravel.stages.readers import FORMATS
 from gravel.stages.stage import FileName, OneOf, Parameters
 
 if TYPE_CHECKING:
-    from gravel.stages.parsing.columns import Asked
+    from gravel.stages.parsing.columns import ListOptions
 
 OF_SOME_FORMATS = ("columns", "filter", "delimiter", "header", "comment")
 """Parameters that are refused where a format cannot use them; `Reader.takes` says which it can."""
@@ -128,12 +128,12 @@ class IngestParameters(Parameters):
         return NOT_ASKED if names is None else Columns(names.source, names.target, names.weight)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> ListOptions:
         """Parameters that describe an edge list."""
         from gravel.stages.filters import parse
-        from gravel.stages.parsing.columns import Asked
+        from gravel.stages.parsing.columns import ListOptions
 
-        return Asked(
+        return ListOptions(
             columns=self.asked_columns,
             delimiter=self.delimiter,
             comment=self.comment,

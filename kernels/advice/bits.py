@@ -20,9 +20,9 @@ def bits_per_arc(parts: Sequence[Part], vertices: int) -> dict[str, float]:
     arcs = sum(len(part.columns) for part in parts)
     found = {}
     for layout in layouts():
-        taken = 0
+        encoded = 0
         for first_row, offsets, columns in parts:
             written = encode(layout, offsets, columns, first_row=first_row, bound=vertices)
-            taken += sum(int(array.nbytes) for name, array in written.arrays.items() if name not in OFFSETS)
-        found[layout] = 8 * taken / arcs if arcs else 0.0
+            encoded += sum(int(array.nbytes) for name, array in written.arrays.items() if name not in OFFSETS)
+        found[layout] = 8 * encoded / arcs if arcs else 0.0
     return found

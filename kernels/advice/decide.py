@@ -66,9 +66,9 @@ def advise_order(
     if graph.arcs == 0:
         return Advice(work, ORIGINAL, "the graph has no arcs", ())
     cheapest = min(_original(graph, row_offsets, columns, work, layouts), key=lambda each: each.seconds)
-    taken = work.searches * cheapest.search_seconds
-    if taken <= order_seconds(graph, orders):
-        text = f"{_searches(work)} take about {_time(taken)}"
+    search_seconds = work.searches * cheapest.search_seconds
+    if search_seconds <= order_seconds(graph, orders):
+        text = f"{_searches(work)} take about {_time(search_seconds)}"
         return Advice(
             work, ORIGINAL, f"{text} as it is, less than any order costs; {seen}", (_record(cheapest),)
         )

@@ -103,13 +103,13 @@ def ball(row_offsets: NDArray[numpy.int64], columns: NDArray[Any], *, symmetric:
     graph, n = Rows(row_offsets, columns), len(row_offsets) - 1
     inside = numpy.zeros(n, numpy.uint8)
     queue = numpy.empty(n, index_dtype(n))
-    found = taken = 0
+    found = added = 0
     for place in range(STARTS):
         start = linked_from(row_offsets, (STARTS // 2 + place) * n // STARTS % max(1, n))
-        if start < 0 or taken >= arcs:
+        if start < 0 or added >= arcs:
             break
-        found, more = _grow(graph, start, arcs - taken, FAN, inside, queue, found)
-        taken += more
+        found, more = _grow(graph, start, arcs - added, FAN, inside, queue, found)
+        added += more
     vertices = numpy.sort(queue[:found]).astype(numpy.int64)
     offsets = numpy.zeros(found + 1, numpy.int64)
     _count_inside(graph, vertices, inside, offsets)
@@ -153,9 +153,9 @@ def _grow(
         place += 1
         first = row_offsets[vertex]
         degree = row_offsets[vertex + 1] - first
-        taken = min(degree, fan)
-        for i in range(taken):
-            neighbour = numpy.int64(columns[first + i * degree // taken])
+        followed = min(degree, fan)
+        for i in range(followed):
+            neighbour = numpy.int64(columns[first + i * degree // followed])
             if not inside[neighbour]:
                 inside[neighbour] = 1
                 queue[found] = neighbour

@@ -166,7 +166,7 @@ extern "C" __global__ void forward(const i64* row_offsets, const VERTEX* columns
         u64 mine = tile + lane_id();
         bool exists = mine < vertices;
         i64 begin = exists ? row_offsets[mine] : 0, end = exists ? row_offsets[mine + 1] : 0;
-        Bits known = {}, wanted = {}, fresh = {};
+        Bits known = {}, wanted = {}, newly_visited = {};
         bool is_long = end - begin > i64(longest);
         if (exists) known = load(seen, mine);
 #pragma unroll
@@ -179,13 +179,13 @@ extern "C" __global__ void forward(const i64* row_offsets, const VERTEX* columns
             Bits gained = {};
             gather(columns, from, to, now, paths, of_lane(wanted, slot), sum, gained, nullptr, sum);
             state.commit(tile + slot, gained, sum);
-            if (lane_id() == slot) fresh = gained;
+            if (lane_id() == slot) newly_visited = gained;
         }
         if (exists && !is_long) {
-            store(next, mine, fresh);
+            store(next, mine, newly_visited);
 #pragma unroll
-            for (u32 j = 0; j < WORDS; ++j) known.word[j] |= fresh.word[j];
-            if (fresh.any()) store(seen, mine, known);
+            for (u32 j = 0; j < WORDS; ++j) known.word[j] |= newly_visited.word[j];
+            if (newly_visited.any()) store(seen, mine, known);
         }
     }
     __syncwarp();

@@ -86,7 +86,7 @@ def prepare_rows(
     rows : a square graph in one of `gravel.kernels.layouts.LAYOUTS`; the result lives where its arrays do, on
         the device if any of them is CuPy's.
     strategy : a strategy that reads encoded rows, "auto", or what `choose_for_rows` returned.
-    symmetric, options : as for `prepare`: the other fields of what is asked, and the strategy's constants.
+    symmetric, options : as for `prepare`: the other fields of the query, and the strategy's constants.
 
     Raises ValueError for a strategy that there is not, and for offsets that do not ascend.
 

@@ -22,7 +22,7 @@
 //   expand_entries(b, stage, valid, entry, bits, owner)   offers the bits of an entry of each lane along its arcs
 //   scan_alone(b, v, wanted, gained, at, end)   has each lane try neighbours of its own row; gives the row's weight,
 //                               and the places `at` to `end` that are left
-//   scan_row(b, v, at, end, open, tell), scan_entry(b, entry, open, tell)   the bits among `open` that neighbours
+//   scan_row(b, v, at, end, open, tell), scan_entry(b, entry, open, tell)   the bits among `unvisited` that neighbours
 //                               have, which a warp reads; `tell` as for claim_open
 //   LONG, PIECE                 places left of which the whole grid reads a row bottom-up, in entries of so many
 //
@@ -58,7 +58,7 @@ struct Batch {
     VERTEX* found;
     u64* queue;
     u64* offers;
-    VERTEX* owners;  // unless ENTRIES_NAME_ROWS
+    VERTEX* row_owner;  // unless ENTRIES_NAME_ROWS
     u64* control;    // this step's copy
     u64 vertices;
     u64 full;  // the bits of all searches,
@@ -139,7 +139,7 @@ __device__ __forceinline__ void cut(const Batch& b, VERTEX vertex, u64 bits, i64
         if (k < total) {
             b.queue[base + k] = entry_of(owner, place, left, piece);
             b.offers[base + k] = offer;
-            if (!ENTRIES_NAME_ROWS) b.owners[base + k] = owner;
+            if (!ENTRIES_NAME_ROWS) b.row_owner[base + k] = owner;
         }
     }
 }

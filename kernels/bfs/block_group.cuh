@@ -19,7 +19,7 @@ enum Outcome : u32 { GO_ON, DEAL, WIDEN, FINISHED };
 enum Notice : u32 { NUMBER, OUTCOME, DEPTH, TOTAL, PARTS, EPOCH, NOTICE_WORDS };
 
 struct BlockGroup {
-    u32 held[MAX_WARPS];  // entries of each warp; more than fit if some were lost
+    u32 entry_counts[MAX_WARPS];  // entries of each warp; more than fit if some were lost
     u32 hops;              // that the warps with entries, or the first to lose some, have gone
     u32 stride;            // hops to the next meeting
     u32 outcome, depth, total, parts, epoch, before;
@@ -131,18 +131,18 @@ __device__ __forceinline__ u32 work(const Graph& g, BlockGroup& group, const Mee
         there = last;
     }
     if (lane_id() == 0) {
-        group.held[warp_id()] = mine;
+        group.entry_counts[warp_id()] = mine;
         if (mine) atomicMin(&group.hops, done);
     }
     __syncthreads();
-    u32 its = lane_id() < blockDim.x / WARP ? group.held[lane_id()] : 0;
+    u32 its = lane_id() < blockDim.x / WARP ? group.entry_counts[lane_id()] : 0;
     bool lost = __any_sync(ALL_LANES, its > g.capacity);
     u32 upto = warp_inclusive_sum(lost ? 0 : its), total = __shfl_sync(ALL_LANES, upto, WARP - 1), hops = group.hops;
     if (threadIdx.x == 0) {
-        u64 told = lost ? COUNT_FIELD : total;
+        u64 reported = lost ? COUNT_FIELD : total;
         u32 epoch = group.epoch + 1;
         u64* slot = &m.slots[(epoch & 1) * gridDim.x + blockIdx.x];
-        u64 word = u64(epoch) << 32 | u64(hops & 0xff) << 24 | told;
+        u64 word = u64(epoch) << 32 | u64(hops & 0xff) << 24 | reported;
         if (dealt)
             store_release(slot, word);
         else

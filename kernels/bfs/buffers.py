@@ -17,8 +17,8 @@ CHUNK = 128
 """Arcs of a queue entry, as in sources/columns.cuh and multi_source.cu; about as many bytes of encoded
 rows."""
 
-IN_PLANE, MAX_PLANES = 8, 2
-"""Neighbours of a vertex in a plane, as in pull.cuh, and planes that are made unasked: best on a uniform
+GROUP_SIZE, MAX_NEIGHBOUR_GROUPS = 8, 2
+"""Neighbours of a vertex in a group, as in pull.cuh, and groups that are made unasked: best on a uniform
 graph with 64 neighbours each, on an H200."""
 
 LOGGED_LEVELS = 1 << 16
@@ -105,7 +105,7 @@ def cooperative(levels: int) -> Table:
 def first_neighbours(size: Size, *, words: int, behind: int, pull: bool) -> Table:
     """What a search by level_loop.cuh keeps of every row, and bitmaps of `words`.
 
-    `behind` counts neighbours after the first two, `IN_PLANE` in a plane for each vertex.
+    `behind` counts neighbours after the first two, `GROUP_SIZE` in a group for each vertex.
     """
     heads = (size.vertex, 64 * words * pull), (size.vertex, max(1, behind))
     return table(heads=heads[0], behind=heads[1], closed=("u4", words), bitmaps=("u4", 2 * words, 0))
@@ -229,7 +229,7 @@ def elsewhere(size: Size) -> Table:
 def _planned_loop(size: Size, *, pull: bool = True) -> Table:
     words = bitmap_words(size.vertices)
     # Planes together hold no more than half of the arcs.
-    behind = min(MAX_PLANES * IN_PLANE * size.vertices, size.arcs // 2) if pull else 0
+    behind = min(MAX_NEIGHBOUR_GROUPS * GROUP_SIZE * size.vertices, size.arcs // 2) if pull else 0
     kept = first_neighbours(size, words=words, behind=behind, pull=pull)
     return *kept, *level_loop(size, entries=size.entries, hubs=size.entries - size.vertices), *_units(size)
 

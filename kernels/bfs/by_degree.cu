@@ -12,7 +12,7 @@
 constexpr u32 CLASSES = 256;       // as in cuda/by_degree.py
 constexpr u32 CLASS_BITS = 3;      // of a degree below its highest bit
 constexpr u32 TRIED = 64;          // arcs of a row among which neighbours are chosen: some of a longer row's first have hubs
-constexpr u32 IN_PLANE = 8;        // as in pull.cuh
+constexpr u32 GROUP_SIZE = 8;        // as in pull.cuh
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
 
 __device__ __forceinline__ u32 class_of(u64 degree) {
@@ -42,7 +42,7 @@ extern "C" __global__ void classify(const i64* row_offsets, u64 vertices, u8* cl
 
 template <u32 KEPT>
 __device__ __forceinline__ void choose(const i64* row_offsets, const VERTEX* columns, const u8* classes, u64 vertices,
-                                       u64 last, VERTEX* first_neighbours, VERTEX* planes, u32* closed) {
+                                       u64 last, VERTEX* first_neighbours, VERTEX* next_neighbours, u32* closed) {
     for (u64 v = global_thread(); v < last; v += global_threads()) {
         i64 begin = v < vertices ? row_offsets[v] : 0, degree = v < vertices ? row_offsets[v + 1] - begin : 0;
         u32 tried = degree < TRIED ? u32(degree) : u32(TRIED);
@@ -63,7 +63,7 @@ __device__ __forceinline__ void choose(const i64* row_offsets, const VERTEX* col
             if (k < 2)
                 first_neighbours[2 * v + k] = neighbour;
             else
-                planes[((k - 2) / IN_PLANE * last + v) * IN_PLANE + (k - 2) % IN_PLANE] = neighbour;
+                next_neighbours[((k - 2) / GROUP_SIZE * last + v) * GROUP_SIZE + (k - 2) % GROUP_SIZE] = neighbour;
         }
         u32 none = __ballot_sync(ALL_LANES, degree == 0);
         if (lane_id() == 0) closed[v / 32] = none;
@@ -71,11 +71,11 @@ __device__ __forceinline__ void choose(const i64* row_offsets, const VERTEX* col
 }
 
 // For every vertex below `last` neighbours among the first TRIED arcs of its row, highest classes first and ascending within
-// a class; NO_VERTEX where there are fewer. Two are its first neighbours, the next fill its planes, of which there are up to
+// a class; NO_VERTEX where there are fewer. Two are its first neighbours, the next fill its groups, of which there are up to
 // two, and one is as much as pays. closed: bits of the vertices without arcs. Block: a multiple of 32.
 extern "C" __global__ void choose_by_degree(const i64* row_offsets, const VERTEX* columns, const u8* classes, u64 vertices,
-                                            u64 last, u32 plane_count, VERTEX* first_neighbours, VERTEX* planes, u32* closed) {
-    if (plane_count == 0) choose<2>(row_offsets, columns, classes, vertices, last, first_neighbours, planes, closed);
-    if (plane_count == 1) choose<2 + IN_PLANE>(row_offsets, columns, classes, vertices, last, first_neighbours, planes, closed);
-    if (plane_count == 2) choose<2 + 2 * IN_PLANE>(row_offsets, columns, classes, vertices, last, first_neighbours, planes, closed);
+                                            u64 last, u32 group_count, VERTEX* first_neighbours, VERTEX* next_neighbours, u32* closed) {
+    if (group_count == 0) choose<2>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
+    if (group_count == 1) choose<2 + GROUP_SIZE>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
+    if (group_count == 2) choose<2 + 2 * GROUP_SIZE>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
 }

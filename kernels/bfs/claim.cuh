@@ -20,7 +20,7 @@ struct GridSink {
 
     __device__ __forceinline__ GridSink(const Search& search, u64* arena, bool counts) : s(search), counts_only(counts) {
         staged.words = arena + warp_id() * STAGE;
-        staged.owners = reinterpret_cast<VERTEX*>(arena + blockDim.x / WARP * STAGE) + warp_id() * STAGE;
+        staged.row_owner = reinterpret_cast<VERTEX*>(arena + blockDim.x / WARP * STAGE) + warp_id() * STAGE;
     }
 
     __device__ __forceinline__ void write(u64 base) {
@@ -54,7 +54,7 @@ struct GridSink {
             offset = __shfl_sync(ALL_LANES, offset, 0);
             __syncthreads();
             if (threadIdx.x == 0) {
-                p.base = p.staged ? s.end + atomicAdd(&s.control[TAIL], u64(p.staged)) : 0;
+                p.base = p.staged ? s.queue_tail + atomicAdd(&s.control[QUEUE_TAIL], u64(p.staged)) : 0;
                 p.staged = 0;
             }
             __syncthreads();
@@ -104,7 +104,7 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, VERTEX (&vert
     Extent extent[K];
 #pragma unroll
     for (u32 k = 0; k < K; ++k)
-        unvisited[k] = live[k] && (Sink::DIRECT || !test_bit(TREE ? s.other : s.exact, vertex[k]));
+        unvisited[k] = live[k] && (Sink::DIRECT || !test_bit(TREE ? s.visited_before : s.visited, vertex[k]));
 #pragma unroll
     for (u32 k = 0; k < K; ++k) {
         claimed[k] = false;
@@ -115,7 +115,7 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, VERTEX (&vert
                 claimed[k] = atomicMin(&s.keys[vertex[k]], make_key(depth, owner[k])) == UNREACHED;
             } else {
                 u32 bit = 1u << (vertex[k] & 31);
-                claimed[k] = !(atomicOr(&s.exact[vertex[k] >> 5], bit) & bit);
+                claimed[k] = !(atomicOr(&s.visited[vertex[k] >> 5], bit) & bit);
             }
         }
     }
@@ -123,7 +123,7 @@ __device__ __forceinline__ void claim(const Search& s, Sink& sink, VERTEX (&vert
     for (u32 k = 0; k < K; ++k) {
         if (claimed[0]) {
             if (TREE)
-                set_bit(s.exact, vertex[0]);
+                set_bit(s.visited, vertex[0]);
             else
                 s.distance[vertex[0]] = i32(depth);
             if (COUNTS_ONLY && vertex[0] % SAMPLED == SAMPLED / 2)

@@ -6,7 +6,7 @@
 // Contract. row_offsets i64 (vertices + 1), columns VERTEX. vertex_queue VERTEX, edge_queue and (if TREE)
 // parent_queue VERTEX, with room for `vertex_room` and `edge_room` entries (vertices and arcs suffice; see
 // frontier_queues.cuh); bitmask u32 (vertices / 32, rounded up), control u64 (CONTROL_WORDS). `gather` is a GatherName,
-// `parts` are LookUp parts, `steals` is 0 or 1, `least` the items that a tile has at least. Dynamic shared
+// `parts` are LookUp parts, `steals` is 0 or 1, `tile_min_items` the items that a tile has at least. Dynamic shared
 // memory as in parts.py. Block: a multiple of 32, at most 512. Grid: no more blocks than run at the same time.
 //
 // variants VERTEX: u32 u64
@@ -90,11 +90,11 @@ extern __shared__ u64 arena[];
 extern "C" __global__ void __launch_bounds__(BOUND, SLIM ? 2 : 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
            VERTEX* vertex_queue, VERTEX* edge_queue, VERTEX* parent_queue, u32* bitmask, u64* control,
-           u64 vertex_room, u64 edge_room, u64 gather, u64 parts, u64 steals, u64 least, double crowd, u64* log,
+           u64 vertex_room, u64 edge_room, u64 gather, u64 parts, u64 steals, u64 tile_min_items, double crowd, u64* log,
            u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ Shared shared;
     Search s = make_search(row_offsets, columns, {bitmask, distance, keys}, vertex_queue, vertex_room, control, gather,
-                           parts, steals, least, vertices);
+                           parts, steals, tile_min_items, vertices);
     s.edges = {edge_queue, parent_queue, edge_room, EDGES};
     share_out(s, shared, arena, 0);
     u64 split_above = FUSES && SPLITS ? u64(crowd * double(global_threads())) : 0;

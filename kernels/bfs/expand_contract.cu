@@ -7,7 +7,7 @@
 //
 // Contract. row_offsets i64 (vertices + 1), columns VERTEX. vertex_queue VERTEX, with room for `vertex_room`
 // entries (vertices suffice; see frontier_queues.cuh); bitmask u32 (vertices / 32, rounded up), control u64
-// (CONTROL_WORDS). `gather` is a GatherName, `parts` are LookUp parts, `steals` is 0 or 1, `least` the items that a
+// (CONTROL_WORDS). `gather` is a GatherName, `parts` are LookUp parts, `steals` is 0 or 1, `tile_min_items` the items that a
 // tile has at least. Dynamic shared memory as in parts.py, with STAGE vertices for each warp. Block: a multiple of
 // 32, at most 512. Grid: no more blocks than run at the same time.
 //
@@ -29,15 +29,15 @@ struct Finder {
     u32 depth;
     Shared& shared;
     bool few = false;  // arcs in this tile
-    u32 held = 0;
+    u32 staged_count = 0;
 
     // Write what is held from `base` on; all lanes call it.
     __device__ __forceinline__ void write(u64 base) {
         __syncwarp();
         if (base != NOWHERE)
-            for (u32 i = lane_id(); i < held; i += WARP) s.vertices.items[wrap(s.vertices, base + i)] = stage[i];
+            for (u32 i = lane_id(); i < staged_count; i += WARP) s.vertices.items[wrap(s.vertices, base + i)] = stage[i];
         __syncwarp();
-        held = 0;
+        staged_count = 0;
     }
 
     __device__ __forceinline__ void operator()(const Gathered<BATCH>& items) {
@@ -52,12 +52,12 @@ struct Finder {
 #pragma unroll
         for (u32 k = 0; k < BATCH; ++k) {
             u32 lanes = __ballot_sync(ALL_LANES, newly[k]);
-            if (newly[k]) stage[held + __popc(lanes & lanes_below())] = vertex[k];
-            held += __popc(lanes);
+            if (newly[k]) stage[staged_count + __popc(lanes & lanes_below())] = vertex[k];
+            staged_count += __popc(lanes);
         }
-        if (held > STAGE - BATCH * WARP) {
+        if (staged_count > STAGE - BATCH * WARP) {
             u64 base = 0;
-            if (lane_id() == 0) base = reserve(s, s.vertices, held, shared.oldest);
+            if (lane_id() == 0) base = reserve(s, s.vertices, staged_count, shared.oldest);
             write(__shfl_sync(ALL_LANES, base, 0));
         }
     }
@@ -84,7 +84,7 @@ __device__ __forceinline__ void expand_contract(Search& s, u64 first, u64 end, u
     if (threadIdx.x == 0) shared.gather.slot = 0;
     __syncthreads();
     u64 behind = 0;
-    if (lane_id() == 0 && finder.held) behind = atomicAdd(&shared.gather.slot, u64(finder.held));
+    if (lane_id() == 0 && finder.staged_count) behind = atomicAdd(&shared.gather.slot, u64(finder.staged_count));
     __syncthreads();
     u64 place = reserve_for_block(s, s.vertices, shared.gather.slot, first, shared);
     finder.write(place == NOWHERE ? NOWHERE : wrap(s.vertices, place + __shfl_sync(ALL_LANES, behind, 0)));
@@ -93,11 +93,11 @@ __device__ __forceinline__ void expand_contract(Search& s, u64 first, u64 end, u
 // The bounds leave 40 registers to a thread: 1,536 run on a multiprocessor.
 extern "C" __global__ void __launch_bounds__(MAX_THREADS, SLIM ? 3 : 1)
     search(const i64* row_offsets, const VERTEX* columns, i32* distance, u64* keys, i64* predecessor,
-           VERTEX* vertex_queue, u32* bitmask, u64* control, u64 vertex_room, u64 gather, u64 parts, u64 steals, u64 least,
+           VERTEX* vertex_queue, u32* bitmask, u64* control, u64 vertex_room, u64 gather, u64 parts, u64 steals, u64 tile_min_items,
            u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ Shared shared;
     Search s = make_search(row_offsets, columns, {bitmask, distance, keys}, vertex_queue, vertex_room, control, gather,
-                           parts, steals, least, vertices);
+                           parts, steals, tile_min_items, vertices);
     VERTEX* stages = share_out(s, shared, arena, STAGE);
     begin_labels(s, source);
     if (logged)

@@ -58,7 +58,7 @@ struct Search {
     GatherWay way;
     u32 parts;     // of a look-up
     bool steals;
-    u32 least;     // items of a tile
+    u32 tile_min_items;     // items of a tile
     u64 count;     // vertices
     u32 step = 0;  // begun so far
     u64* counters = nullptr;  // of this step
@@ -73,12 +73,12 @@ __device__ __forceinline__ u64 label_depth(const Search& s, u64 vertex) {
 __device__ __forceinline__ VERTEX* share_out(Search& s, Shared& shared, u64* arena, u32 more) {
     u32 listed = LISTED * blockDim.x;
     i64* arcs = reinterpret_cast<i64*>(arena + (s.parts & LOOK_HISTORY ? HISTORY : 0));
-    VERTEX* owners = reinterpret_cast<VERTEX*>(arcs + listed);
-    VERTEX* left = owners + (TREE ? listed : 0);
+    VERTEX* row_owner = reinterpret_cast<VERTEX*>(arcs + listed);
+    VERTEX* left = row_owner + (TREE ? listed : 0);
     s.culling = {arena, reinterpret_cast<u8*>(left + blockDim.x / WARP * more)};
     if (threadIdx.x == 0) {
         shared.gather.arcs = arcs;
-        shared.gather.owners = owners;
+        shared.gather.row_owner = row_owner;
     }
     if (s.parts & LOOK_HISTORY) s.culling.clear();
     return left;
@@ -87,14 +87,14 @@ __device__ __forceinline__ VERTEX* share_out(Search& s, Shared& shared, u64* are
 // A search whose queues hold vertices alone; who has a queue of arcs sets `edges` beside.
 __device__ __forceinline__ Search make_search(const i64* row_offsets, const VERTEX* columns, const Status& status,
                                               VERTEX* vertex_queue, u64 vertex_room, u64* control, u64 gather, u64 parts,
-                                              u64 steals, u64 least, u64 vertices) {
+                                              u64 steals, u64 tile_min_items, u64 vertices) {
     Search s{row_offsets, columns, status};
     s.vertices = {vertex_queue, nullptr, vertex_room, VERTICES};
     s.control = control;
     s.way = gather_way(u32(gather));
     s.parts = u32(parts);
     s.steals = steals != 0;
-    s.least = u32(least);
+    s.tile_min_items = u32(tile_min_items);
     s.count = vertices;
     return s;
 }
@@ -132,7 +132,7 @@ __device__ __forceinline__ void each_tile(Search& s, Shared& shared, u64 items, 
     u64 rounds = (items + grid * width - 1) / (grid * width);
     if (s.steals && rounds < STOLEN) rounds = STOLEN;
     u64 share = (items + grid * rounds - 1) / (grid * rounds);
-    if (share < s.least) share = s.least;
+    if (share < s.tile_min_items) share = s.tile_min_items;
     if (share > width) share = width;
     if (RUNS) {
         u64 run = (items + grid * width - 1) / (grid * width);
@@ -219,15 +219,15 @@ struct EdgeWriter {
 // Append the ends of a tile of few arcs in short rows: they are read while room for them is reserved.
 __device__ __forceinline__ void expand_few(const Search& s, i64 begin, i64 length, VERTEX vertex, const Measured& tile,
                                            u64 oldest, Shared& shared) {
-    u64 before = 0, taken = 0;
+    u64 before = 0, listed_arcs = 0;
     if (threadIdx.x == 0) before = atomicAdd(&s.counters[EDGES], tile.fine_total);
     i64* arcs = shared.gather.arcs;
-    VERTEX* owners = shared.gather.owners;
-    list_arcs<TREE != 0>(begin, length, vertex, tile, 0, tile.fine_total, taken, arcs, owners);
+    VERTEX* row_owner = shared.gather.row_owner;
+    list_arcs<TREE != 0>(begin, length, vertex, tile, 0, tile.fine_total, listed_arcs, arcs, row_owner);
     __syncthreads();
     bool live = threadIdx.x < tile.fine_total;
     VERTEX end = live ? __ldg(&s.columns[arcs[threadIdx.x]]) : VERTEX(0);
-    VERTEX owner = TREE && live ? owners[threadIdx.x] : VERTEX(0);
+    VERTEX owner = TREE && live ? row_owner[threadIdx.x] : VERTEX(0);
     if (threadIdx.x == 0) shared.base = place_of(s, s.edges, before, tile.fine_total, oldest);
     __syncthreads();
     if (!live || shared.base == NOWHERE) return;

@@ -38,7 +38,7 @@ __device__ __forceinline__ GatherWay gather_way(u32 name) {
     return way;
 }
 
-// Shared by the block. `arcs` and `owners` point to `LISTED * blockDim.x` elements each (`owners` only if
+// Shared by the block. `arcs` and `row_owner` point to `LISTED * blockDim.x` elements each (`row_owner` only if
 // the visitor wants them).
 struct GatherShared {
     u64 sums[WARP + 1];
@@ -47,7 +47,7 @@ struct GatherShared {
     u64 slot;
     VERTEX owner;
     i64* arcs;
-    VERTEX* owners;
+    VERTEX* row_owner;
 };
 
 template <u32 K>
@@ -141,16 +141,16 @@ __device__ __forceinline__ void gather_by_warp(const GatherWay& way, i64 begin, 
     if (length >= way.warp_least) length = 0;
 }
 
-// List the arcs of scanned rows that are numbered [done, done + round); `taken` counts this thread's.
+// List the arcs of scanned rows that are numbered [done, done + round); `listed_arcs` counts this thread's.
 template <bool OWNERS>
 __device__ __forceinline__ void list_arcs(i64 begin, i64 length, VERTEX owner, const Measured& tile, u64 done, u64 round,
-                                          u64& taken, i64* arcs, VERTEX* owners) {
+                                          u64& listed_arcs, i64* arcs, VERTEX* row_owner) {
     __builtin_assume(__isShared(arcs));
-    if (OWNERS) __builtin_assume(__isShared(owners));
+    if (OWNERS) __builtin_assume(__isShared(row_owner));
 #pragma unroll 1
-    for (; taken < u64(length) && tile.fine + taken < done + round; ++taken) {
-        arcs[tile.fine + taken - done] = begin + i64(taken);
-        if (OWNERS) owners[tile.fine + taken - done] = owner;
+    for (; listed_arcs < u64(length) && tile.fine + listed_arcs < done + round; ++listed_arcs) {
+        arcs[tile.fine + listed_arcs - done] = begin + i64(listed_arcs);
+        if (OWNERS) row_owner[tile.fine + listed_arcs - done] = owner;
     }
 }
 
@@ -158,19 +158,19 @@ template <class Visit>
 __device__ __forceinline__ void gather_by_scan(i64 begin, i64 length, VERTEX owner, const Measured& tile,
                                                GatherShared& shared, Visit& visit) {
     i64* arcs = shared.arcs;
-    VERTEX* owners = shared.owners;
+    VERTEX* row_owner = shared.row_owner;
     __builtin_assume(__isShared(arcs));
-    if (Visit::OWNERS) __builtin_assume(__isShared(owners));
-    u64 round = u64(LISTED) * blockDim.x, taken = 0;
+    if (Visit::OWNERS) __builtin_assume(__isShared(row_owner));
+    u64 round = u64(LISTED) * blockDim.x, listed_arcs = 0;
     for (u64 done = 0; done < tile.fine_total; done += round) {
-        list_arcs<Visit::OWNERS>(begin, length, owner, tile, done, round, taken, arcs, owners);
+        list_arcs<Visit::OWNERS>(begin, length, owner, tile, done, round, listed_arcs, arcs, row_owner);
         __syncthreads();
         u64 left = tile.fine_total - done, base = tile.coarse_total + done;
         visit_strip(warp_id() * WARP, left < round ? left : round, blockDim.x, visit,
                     [&](u64 i, u64& its_slot, i64& arc, VERTEX& its_owner) {
                         its_slot = base + i;
                         arc = arcs[i];
-                        if (Visit::OWNERS) its_owner = owners[i];
+                        if (Visit::OWNERS) its_owner = row_owner[i];
                     });
         __syncthreads();
     }

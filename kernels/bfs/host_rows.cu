@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(MAX_THREADS, 2)
     begin_search(s, source);
     steps.end();
 
-    u64 found = 1, unseen = weight, level = 0, host = 0, held = 0;
+    u64 found = 1, unseen = weight, level = 0, host = 0, kept_count = 0;
     u64 frontier_weight = u64(s.row_offsets[source + 1] - s.row_offsets[source]);
     while (found && level < max_depth) {
         unseen = unseen > frontier_weight ? unseen - frontier_weight : 0;
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(MAX_THREADS, 2)
         else
             mark_frontier(s);
         steps.end();
-        read_level(steps, rows, pulls, depth, host, held);
+        read_level(steps, rows, pulls, depth, host, kept_count);
         turn(s);
         rows.end_level(s);
         steps.end();
@@ -64,6 +64,6 @@ extern "C" __global__ void __launch_bounds__(MAX_THREADS, 2)
     if (global_thread() == 0) {
         log[LOG_LEVELS] = level;
         log[LOG_HOST] = host;
-        log[LOG_KEPT] = held;
+        log[LOG_KEPT] = kept_count;
     }
 }

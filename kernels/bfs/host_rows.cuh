@@ -79,9 +79,9 @@ struct Marked {
     u64 host = 0, kept = 0, first = 0, last = 0;
 
     __device__ __forceinline__ void word(const HostRows& s, u64 at, u32 bits) {
-        u32 fresh = bits & ~atomicOr(&s.lines[at], bits);
-        u32 here = s.kept_lines ? s.kept_lines[at] & fresh : 0;
-        host += __popc(fresh & ~here);
+        u32 newly_marked = bits & ~atomicOr(&s.lines[at], bits);
+        u32 here = s.kept_lines ? s.kept_lines[at] & newly_marked : 0;
+        host += __popc(newly_marked & ~here);
         kept += __popc(here);
         if (first < ~at) first = ~at;
         if (last < at + 1) last = at + 1;

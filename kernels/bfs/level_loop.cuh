@@ -9,8 +9,8 @@ extern __shared__ u64 arena[];
 struct Tuning {
     u64 candidates, weight;  // vertices that have arcs; of all rows
     bool may_pull;
-    u32 max_depth, patience;
-    double alpha, beta, floor, unqueued;
+    u32 max_depth, bottom_up_min_levels;
+    double alpha, beta, bottom_up_min_arcs_per_word, push_without_queue_factor;
     double weight_of_arc;  // brings limits that count arcs to the source's weights
     u64 team_blocks, team_capacity;
     u64 team_limit, team_uneven;
@@ -36,21 +36,21 @@ __device__ __forceinline__ void trace(const Progress& p, u64* log, u32 at) {
 // Read what the last step did and choose the next; every block comes to the same choice.
 __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuning& t, u64* control, u64* log) {
     const u64* counted = control + p.steps % SIDES * CONTROL_WORDS;
-    u64 entries = load_relaxed(&counted[TAIL]), hubs = load_relaxed(&counted[HUB_TAIL]);
+    u64 entries = load_relaxed(&counted[QUEUE_TAIL]), hubs = load_relaxed(&counted[HUB_TAIL]);
     u64 team_level = load_relaxed(&counted[LEVEL]);
     u64 found_prior = load_relaxed(&counted[FOUND_PRIOR]), weight_prior = load_relaxed(&counted[WEIGHT_PRIOR]);
     u64 found = load_relaxed(&counted[FOUND_LAST]), weight = load_relaxed(&counted[WEIGHT_LAST]);
     u32 done = p.step;
     if (done == TEAM) p.level = u32(team_level);
     if (done == PUSH || done == PUSH_UNQUEUED || done == PULL) ++p.level;
-    if (done == PULL) p.exact_side ^= 1;
-    p.visited += found_prior + found;
-    u64 unvisited = t.candidates > p.visited ? t.candidates - p.visited : 0;
+    if (done == PULL) p.visited_side ^= 1;
+    p.visited_count += found_prior + found;
+    u64 unvisited = t.candidates > p.visited_count ? t.candidates - p.visited_count : 0;
     if (done == REDISTRIBUTE) {
         p.hub_begin = p.hub_end;
     } else {
         if (done != ENQUEUE) p.frontier = found;
-        p.begin = p.end;
+        p.frontier_begin = p.queue_tail;
         p.hub_begin = p.hub_end;
         p.frontier_weight = weight;
         // A push without a queue samples; if it met no sample, its vertices weigh as much as the rest on average.
@@ -59,22 +59,22 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
                 u64(double(t.weight - p.visited_weight) * double(found) / double(found + unvisited + 1));
         if (done != PUSH_UNQUEUED) p.visited_weight += weight_prior + weight;
     }
-    p.end += entries;
+    p.queue_tail += entries;
     p.hub_end += hubs;
 
     u64 left = t.weight > p.visited_weight ? t.weight - p.visited_weight : 0;
     double frontier = double(p.frontier_weight), word = double(s.words) * t.weight_of_arc;
-    bool small_enough = p.frontier_weight <= t.team_limit && p.end - p.begin <= t.team_room;
-    bool many = frontier > t.unqueued * word && !small_enough;
+    bool small_enough = p.frontier_weight <= t.team_limit && p.queue_tail - p.frontier_begin <= t.team_room;
+    bool many = frontier > t.push_without_queue_factor * word && !small_enough;
     if (!p.frontier || p.level >= t.max_depth) {
         p.step = DONE;
     } else if (done == PULL) {
         // A bottom-up level over few unvisited vertices costs little more than leaving it would.
         bool small = double(p.frontier) * t.beta < double(t.candidates);
         p.small_pulls = small ? p.small_pulls + 1 : 0;
-        p.step = small && (p.small_pulls >= t.patience || unvisited > 4 * s.words) ? ENQUEUE : PULL;
+        p.step = small && (p.small_pulls >= t.bottom_up_min_levels || unvisited > 4 * s.words) ? ENQUEUE : PULL;
     } else if (done != REDISTRIBUTE && t.may_pull && p.changes < MAX_CHANGES && frontier * t.alpha > double(left) &&
-               frontier > t.floor * word) {
+               frontier > t.bottom_up_min_arcs_per_word * word) {
         p.step = PULL;
         p.small_pulls = 0;
     } else if (done == PUSH_UNQUEUED) {
@@ -96,7 +96,7 @@ __device__ __forceinline__ void advance(const Search& s, Progress& p, const Tuni
     if (blockIdx.x == 0 && p.steps < MAX_TRACED) trace(p, log, p.steps);
     if (blockIdx.x == 0) {
         u64* next = control + (p.steps + 1) % SIDES * CONTROL_WORDS;
-        for (u32 i : {TAIL, HUB_TAIL, FOUND_PRIOR, WEIGHT_PRIOR, FOUND_LAST, WEIGHT_LAST}) next[i] = 0;
+        for (u32 i : {QUEUE_TAIL, HUB_TAIL, FOUND_PRIOR, WEIGHT_PRIOR, FOUND_LAST, WEIGHT_LAST}) next[i] = 0;
         if (p.step == DONE) {
             log[LOG_LEVELS] = p.level;
             log[LOG_CHANGES] = p.changes;
@@ -110,8 +110,8 @@ __device__ __forceinline__ void begin(const Search& s, Progress& p, u64* counts,
     for (u64 word = global_thread(); word < s.words; word += global_threads()) {
         u32 bits = s.closed[word];
         if (word == source >> 5) bits |= 1u << (source & 31);
-        s.exact[word] = bits;
-        if (TREE) s.other[word] = bits;
+        s.visited[word] = bits;
+        if (TREE) s.visited_before[word] = bits;
     }
     if (TREE) {
         u64 source_key = make_key(0, NO_PREDECESSOR);
@@ -137,7 +137,7 @@ __device__ __forceinline__ void begin(const Search& s, Progress& p, u64* counts,
         __syncwarp();
         u64 weight, entries = queue_source(s, source, weight);
         if (lane_id() == 0) {
-            s.control[TAIL] = entries;
+            s.control[QUEUE_TAIL] = entries;
             s.control[FOUND_LAST] = 1;
             s.control[WEIGHT_LAST] = weight;
         }
@@ -149,7 +149,7 @@ __device__ __forceinline__ void finish(const Search& s, i64* predecessor) {
     write_wide(s.keys, s.distance, predecessor, s.vertices);
     if (TREE == 0) {
         for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {
-            u32 bits = base + lane_id() < s.words ? s.exact[base + lane_id()] : ~0u;
+            u32 bits = base + lane_id() < s.words ? s.visited[base + lane_id()] : ~0u;
             u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
             while (some) {
                 u32 from = __ffs(some) - 1;
@@ -171,10 +171,10 @@ __device__ __forceinline__ void run(Search& s, Progress& p, const Tuning& t, con
         __syncthreads();
         u32 step = p.step;
         s.control = b.control + p.steps % SIDES * CONTROL_WORDS;
-        s.end = p.end;
+        s.queue_tail = p.queue_tail;
         s.hub_end = p.hub_end;
-        s.exact = b.bitmaps + (p.exact_side ? s.words : 0);
-        s.other = b.bitmaps + (p.exact_side ? 0 : s.words);
+        s.visited = b.bitmaps + (p.visited_side ? s.words : 0);
+        s.visited_before = b.bitmaps + (p.visited_side ? 0 : s.words);
         if (step == DONE) break;
         if (ONE_PUSH) {
             if (step == PUSH || step == PUSH_UNQUEUED) push(s, p, arena, step == PUSH);

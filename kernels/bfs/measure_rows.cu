@@ -1,7 +1,7 @@
 // What a search of encoded rows is made ready with; see direction_optimizing_encoded.cu.
 //
-// Contract. Rows ascend and hold what their layout says. first_neighbours VERTEX (last, 2), planes VERTEX (plane_count,
-// last, IN_PLANE); closed u32 (last / 32), last a multiple of 32. totals u64 (5), zero before: units, weight, rows of
+// Contract. Rows ascend and hold what their layout says. first_neighbours VERTEX (last, 2), next_neighbours VERTEX (group_count,
+// last, GROUP_SIZE); closed u32 (last / 32), last a multiple of 32. totals u64 (5), zero before: units, weight, rows of
 // more than one unit, the last vertex that has arcs + 1, rows that have arcs. Block: a multiple of 32.
 //
 // variants LAYOUT: kernels/layouts/*/rows.cuh with byte_offsets
@@ -10,12 +10,12 @@
 #include "kernels/layouts/cursor.cuh"
 
 constexpr VERTEX NO_VERTEX = VERTEX(~VERTEX(0));
-constexpr u32 IN_PLANE = 8;  // neighbours of a vertex in a plane, as in pull.cuh
+constexpr u32 GROUP_SIZE = 8;  // neighbours of a vertex in a group, as in pull.cuh
 
-// The first two neighbours of every vertex below `last` and the next ones in planes, if `first_neighbours` is not null,
+// The first two neighbours of every vertex below `last` and the next ones in groups, if `first_neighbours` is not null,
 // the vertices without any, and sums over all rows.
-extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last, u64 plane_count, VERTEX* first_neighbours,
-                                        VERTEX* planes, u32* closed, u64* totals) {
+extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last, u64 group_count, VERTEX* first_neighbours,
+                                        VERTEX* next_neighbours, u32* closed, u64* totals) {
     Rows rows = make_rows(ROWS_ARGUMENTS);
     u64 units = 0, weight = 0, hubs = 0, upto = 0, linked = 0;
     for (u64 v = global_thread(); v < last; v += global_threads()) {
@@ -31,12 +31,12 @@ extern "C" __global__ void measure_rows(ROWS_PARAMETERS, u64 vertices, u64 last,
             Cursor cursor{};
             bool more = own != 0;
             if (more) cursor = open_row(rows, VERTEX(v));
-            for (u64 k = 0; k < 2 + plane_count * IN_PLANE; ++k) {
+            for (u64 k = 0; k < 2 + group_count * GROUP_SIZE; ++k) {
                 VERTEX read = NO_VERTEX;
                 more = more && next_neighbour(rows, cursor, read);
                 if (!more) read = NO_VERTEX;
                 u64 place = k - 2;
-                VERTEX* to = k < 2 ? &first_neighbours[2 * v + k] : &planes[(place / IN_PLANE * last + v) * IN_PLANE + place % IN_PLANE];
+                VERTEX* to = k < 2 ? &first_neighbours[2 * v + k] : &next_neighbours[(place / GROUP_SIZE * last + v) * GROUP_SIZE + place % GROUP_SIZE];
                 *to = read;
             }
         }

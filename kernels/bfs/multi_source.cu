@@ -33,12 +33,12 @@ enum Step : u32 { COMMIT, EXPAND, PULL, REST, ENQUEUE, DONE };
 
 extern "C" __global__ void __launch_bounds__(MAX_BLOCK, FEWEST_BLOCKS)
     search(SOURCE_PARAMETERS, u64* masks, i32* distance, Tree* predecessor, VERTEX* found, u64* queue, u64* offers,
-           VERTEX* owners, u64* control, u64* log, u64* arrivals, u64 vertices, u64 weight, u64 hops, u64 may_pull,
+           VERTEX* row_owner, u64* control, u64* log, u64* arrivals, u64 vertices, u64 weight, u64 hops, u64 may_pull,
            u64 max_depth, double alpha, double beta, const i64* sources, u64 searches) {
     __shared__ VERTEX staged[MAX_BLOCK / WARP * STAGE];
     u64 full = searches < 64 ? (1ull << searches) - 1 : ~0ull;
     Batch b{SOURCE, masks,  masks + vertices, distance, predecessor, found, queue,
-            offers, owners, control,          vertices, full,        full,  hops != 0};
+            offers, row_owner, control,          vertices, full,        full,  hops != 0};
     for (u64 v = global_thread(); v < 2 * vertices; v += global_threads()) masks[v] = 0;
     if (TREE)
         for (u64 i = global_thread(); i < searches * vertices; i += global_threads()) predecessor[i] = ~Tree(0);

@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     search(SOURCE_PARAMETERS, i32* distance, u64* keys, i64* predecessor,
            const VERTEX* records, VERTEX* queue, VERTEX* listed, VERTEX* dealt, u64* slots, u64* notice, u64* control,
            u64 huge, u64 capacity, u64 hops, u64 calm_hops, u64 target, u64 share, u64 ahead, u64 row_limit, u64 room, u64 wide_limit,
-           double uneven, u64 narrow_limit, u64 patience, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
+           double uneven, u64 narrow_limit, u64 narrow_max_retries, u64* log, u64* arrivals, u64 vertices, u64 max_depth, u64 logged, u64 source) {
     __shared__ BlockGroup group;
     __shared__ u32 deepest;
     Graph g{SOURCE,         records,    distance,       keys,          log,       vertices, logged,
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
         } else {
             ++depth;
             widen(g, wide, depth);
-            may_narrow = failures <= patience;
+            may_narrow = failures <= narrow_max_retries;
         }
     }
     grid_barrier(arrivals);

@@ -3,11 +3,11 @@
 // A warp owns up to 8 words (256 vertices) at a time and alone writes them. Neighbours are tried in ascending
 // order, so the one that hits is the smallest predecessor; a search without predecessors may try those of high degree
 // first (see by_degree.cu). The first two lie in `first_neighbours`, read in step with the vertices, and the next ones
-// may lie in `planes`; the few vertices that need more are collected and have their rows read. The start of the bitmap is kept in shared memory: it is probed at random, and where vertices
+// may lie in `next_neighbours`; the few vertices that need more are collected and have their rows read. The start of the bitmap is kept in shared memory: it is probed at random, and where vertices
 // are numbered by descending degree nearly all probes fall there. Where they are, a warp also owns many of the
 // longest rows: those wait until the block has nothing else to do, and are read by all of it.
 //
-// Who includes this has a Search (first_neighbours, planes, plane_count, exact, other, words, record, ...) and says
+// Who includes this has a Search (first_neighbours, next_neighbours, group_count, visited, visited_before, words, record, ...) and says
 // how rows are read: look_at_words(level, words, stride, word) goes through the words of a warp from `word` on, checks
 // their vertices and reads rows where enough wait for it, and scan_deferred(level, vertex, nearest) reads the row of one
 // vertex of level.deferred by the whole block. DEFER_ROWS says whether rows are deferred at all: it costs registers and
@@ -16,8 +16,8 @@
 constexpr u32 WIDEST_GROUP = 8;  // words that a warp takes at once, if there are enough for all warps
 constexpr u32 DENSE = 4;         // unvisited vertices per word from which lanes are tied to bits
 constexpr u32 WAITING = 96;      // room for vertices that wait to be checked
-constexpr u32 UNANSWERED = 160;  // and for those whose first neighbours did not hit
-constexpr u32 IN_PLANE = 8;      // neighbours of a vertex in a plane: one sector of memory, if they are 32-bit
+constexpr u32 UNDECIDED = 160;  // and for those whose first neighbours did not hit
+constexpr u32 GROUP_SIZE = 8;      // neighbours of a vertex in a group: one sector of memory, if they are 32-bit
 constexpr u32 DEFERRED = 64;     // longest rows that a block defers; further ones are read at once
 
 constexpr u32 TESTED = sizeof(VERTEX) == 4 ? 8 : 2;  // neighbours that a lane tests at once
@@ -40,22 +40,22 @@ struct Pull {
     const u32* cache;
     u32 cached;
     VERTEX* waiting;
-    VERTEX* unanswered;
+    VERTEX* undecided;
     Deferred* deferred;
     u32 depth;
     u32 width;  // words of a group
-    u32 waiting_count = 0, unanswered_count = 0;
+    u32 waiting_count = 0, undecided_count = 0;
     u32 found = 0;
 
     // Which of K vertices are visited, a bit each; NO_VERTEX is not. No probe waits for another: a branch
     // between them would cost the latency of every one.
     template <u32 K>
-    __device__ __forceinline__ u32 visited(const VERTEX (&vertex)[K]) const {
+    __device__ __forceinline__ u32 are_visited(const VERTEX (&vertex)[K]) const {
         u32 bits[K], seen = 0;
 #pragma unroll
         for (u32 k = 0; k < K; ++k) {
             u32 word = vertex[k] == NO_VERTEX ? 0 : u32(vertex[k] >> 5);
-            bits[k] = (word < cached ? cache : s.exact)[word];
+            bits[k] = (word < cached ? cache : s.visited)[word];
         }
 #pragma unroll
         for (u32 k = 0; k < K; ++k) seen |= u32(vertex[k] != NO_VERTEX && (bits[k] >> (vertex[k] & 31) & 1)) << k;
@@ -79,11 +79,11 @@ struct Pull {
         first[1] = pair.second;
     }
 
-    // The next TESTED neighbours of a vertex from its planes, of which each has IN_PLANE / TESTED parts.
-    __device__ __forceinline__ void in_plane(u32 part, VERTEX vertex, VERTEX (&neighbour)[TESTED]) const {
-        constexpr u32 IN_PARTS = IN_PLANE / TESTED, QUADS = TESTED * sizeof(VERTEX) / sizeof(uint4);
-        u64 place = (part / IN_PARTS * s.words * WARP + vertex) * IN_PARTS + part % IN_PARTS;
-        const uint4* from = reinterpret_cast<const uint4*>(s.planes) + place * QUADS;
+    // The next TESTED neighbours of a vertex from its groups, of which each has GROUP_SIZE / TESTED parts.
+    __device__ __forceinline__ void read_group(u32 part, VERTEX vertex, VERTEX (&neighbour)[TESTED]) const {
+        constexpr u32 GROUP_PARTS = GROUP_SIZE / TESTED, QUADS = TESTED * sizeof(VERTEX) / sizeof(uint4);
+        u64 place = (part / GROUP_PARTS * s.words * WARP + vertex) * GROUP_PARTS + part % GROUP_PARTS;
+        const uint4* from = reinterpret_cast<const uint4*>(s.next_neighbours) + place * QUADS;
         union { uint4 quads[QUADS]; VERTEX values[TESTED]; } read;
 #pragma unroll
         for (u32 k = 0; k < QUADS; ++k) read.quads[k] = __ldg(&from[k]);
@@ -92,15 +92,15 @@ struct Pull {
     }
 
     __device__ __forceinline__ void hit(VERTEX vertex, VERTEX predecessor) {
-        set_bit(s.other, vertex);
+        set_bit(s.visited_before, vertex);
         record(s, vertex, depth, predecessor);
         ++found;
     }
 
-    __device__ __forceinline__ void leave_unanswered(bool mine, VERTEX vertex) {
+    __device__ __forceinline__ void append_undecided(bool mine, VERTEX vertex) {
         u32 lanes = __ballot_sync(ALL_LANES, mine);
-        if (mine) unanswered[unanswered_count + __popc(lanes & lanes_below())] = vertex;
-        unanswered_count += __popc(lanes);
+        if (mine) undecided[undecided_count + __popc(lanes & lanes_below())] = vertex;
+        undecided_count += __popc(lanes);
     }
 
     // Whether a row may wait until the whole block reads it.
@@ -123,13 +123,13 @@ struct Pull {
         }
     }
 
-    // The first neighbours of a vertex from its planes: its predecessor among them, or whether it needs its row.
-    __device__ __forceinline__ VERTEX in_planes(VERTEX vertex, bool& active) const {
+    // The first neighbours of a vertex from its groups: its predecessor among them, or whether it needs its row.
+    __device__ __forceinline__ VERTEX find_in_groups(VERTEX vertex, bool& active) const {
         VERTEX predecessor = NO_VERTEX;
-        for (u32 part = 0; part < s.plane_count * (IN_PLANE / TESTED) && active; ++part) {
+        for (u32 part = 0; part < s.group_count * (GROUP_SIZE / TESTED) && active; ++part) {
             VERTEX neighbour[TESTED];
-            in_plane(part, vertex, neighbour);
-            predecessor = first_of(neighbour, visited(neighbour));
+            read_group(part, vertex, neighbour);
+            predecessor = first_of(neighbour, are_visited(neighbour));
             active = predecessor == NO_VERTEX && neighbour[TESTED - 1] != NO_VERTEX;
         }
         return predecessor;
@@ -149,13 +149,13 @@ struct Pull {
             neighbour[2 * k] = neighbour[2 * k + 1] = NO_VERTEX;
             if (active[k]) read_first(vertex[k], &neighbour[2 * k]);
         }
-        u32 seen = visited(neighbour);
+        u32 seen = are_visited(neighbour);
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) {
             u32 mine = seen >> 2 * k & 3;
             // A choice of values: with one of places, the array would lie in local memory.
             if (mine) hit(vertex[k], mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
-            leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
+            append_undecided(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex[k]);
         }
     }
 
@@ -170,7 +170,7 @@ struct Pull {
         }
         // All first_neighbours are asked for before one is awaited: else the compiler saves registers by a wait for each.
         __syncwarp();
-        u32 newly_visited = 0, seen = visited(neighbour);
+        u32 newly_visited = 0, seen = are_visited(neighbour);
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
             VERTEX vertex = VERTEX(word + part + k) * 32 + lane_id();
@@ -178,11 +178,11 @@ struct Pull {
             u32 hits = __ballot_sync(ALL_LANES, mine != 0);
             if (lane_id() == part + k) newly_visited = hits;
             if (mine) record(s, vertex, depth, mine & 1 ? neighbour[2 * k] : neighbour[2 * k + 1]);
-            leave_unanswered(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
+            append_undecided(!mine && neighbour[2 * k + 1] != NO_VERTEX, vertex);
         }
         // Stored before any row is read: a hit found there is added to the stored word.
         if (lane_id() - part < AT_ONCE && lane_id() < width) {
-            s.other[word + lane_id()] = bits | newly_visited;
+            s.visited_before[word + lane_id()] = bits | newly_visited;
             found += __popc(newly_visited);
         }
         __syncwarp();
@@ -190,7 +190,7 @@ struct Pull {
 
     // The word of this lane, of those from `word` on that the warp looks at, if it has one.
     __device__ __forceinline__ u32 read_word(bool own, u32 word, u32 words) const {
-        return own && word < words ? s.exact[word + lane_id()] : ~0u;
+        return own && word < words ? s.visited[word + lane_id()] : ~0u;
     }
 
     // Whether words have so many unvisited vertices that lanes are tied to bits.
@@ -214,14 +214,14 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
                                      u64 candidates) {
     u32 warps = blockDim.x / WARP;
     VERTEX* lists = reinterpret_cast<VERTEX*>(arena);
-    u32* cache = reinterpret_cast<u32*>(lists + u64(warps) * (WAITING + UNANSWERED));
-    u64 unvisited = candidates > p.visited ? candidates - p.visited : 0;
-    u64 fits = room / sizeof(u32) - u64(warps) * (WAITING + UNANSWERED) * (sizeof(VERTEX) / sizeof(u32));
+    u32* cache = reinterpret_cast<u32*>(lists + u64(warps) * (WAITING + UNDECIDED));
+    u64 unvisited = candidates > p.visited_count ? candidates - p.visited_count : 0;
+    u64 fits = room / sizeof(u32) - u64(warps) * (WAITING + UNDECIDED) * (sizeof(VERTEX) / sizeof(u32));
     u64 worth = u64(double(unvisited) * words_per_unvisited);
     u64 most = s.words < fits ? s.words : fits;
     u32 cached = u32(most < worth ? most : worth) & ~3u;
     for (u32 i = threadIdx.x; i < cached / 4; i += blockDim.x)
-        reinterpret_cast<uint4*>(cache)[i] = reinterpret_cast<const uint4*>(s.exact)[i];
+        reinterpret_cast<uint4*>(cache)[i] = reinterpret_cast<const uint4*>(s.visited)[i];
     __shared__ Deferred deferred;
     if (DEFER_ROWS && threadIdx.x == 0) deferred.count = 0;
     __syncthreads();
@@ -229,7 +229,7 @@ __device__ __forceinline__ void pull(const Search& s, Progress& p, u64* arena, u
     u64 all_warps = global_threads() / WARP;
     u32 width = WIDEST_GROUP;
     while (width > 1 && s.words < 2 * all_warps * width) width /= 2;
-    Pull level{s, cache, cached, lists + warp_id() * (WAITING + UNANSWERED), lists + warp_id() * (WAITING + UNANSWERED) + WAITING,
+    Pull level{s, cache, cached, lists + warp_id() * (WAITING + UNDECIDED), lists + warp_id() * (WAITING + UNDECIDED) + WAITING,
               &deferred, p.level + 1, width};
     // 32 bits count the words of more vertices than a device has labels for, and half the registers.
     u32 words = u32(s.words), stride = u32(all_warps) * width;

@@ -13,7 +13,7 @@ __device__ __forceinline__ u32 entries_per_warp(u64 entries, u64 warps, u32 leas
 template <class Sink>
 __device__ __forceinline__ void expand_all(const Search& s, Sink& sink, const Progress& p, u64* arena) {
     Decoded decoded(arena);
-    u64 begin = p.begin, end = p.end;
+    u64 begin = p.frontier_begin, end = p.queue_tail;
     u32 depth = p.level + 1;
     u64 warps = global_threads() / WARP;
     u32 share = entries_per_warp(end - begin, warps, 1);
@@ -37,7 +37,7 @@ __device__ __forceinline__ void count_pushed(const Search& s, Progress& p, u64* 
     add_totals(s, p, sink.found, sink.weight);
 }
 
-// Between levels: cut the listed hubs into entries, and copy `exact` to `other` for a push without a queue.
+// Between levels: cut the listed hubs into entries, and copy `visited` to `visited_before` for a push without a queue.
 __device__ __forceinline__ void redistribute(const Search& s, const Progress& p) {
     for (u64 i = p.hub_begin + u64(warp_id()) * gridDim.x + blockIdx.x; i < p.hub_end; i += global_threads() / WARP) {
         VERTEX hub = s.hubs[i];
@@ -46,15 +46,15 @@ __device__ __forceinline__ void redistribute(const Search& s, const Progress& p)
         u64 base = reserve(s, units);
         for (u64 unit = lane_id(); unit < units; unit += WARP) s.queue.write(base + unit, part_entry(row, unit));
     }
-    for (u64 word = global_thread(); word < s.words; word += global_threads()) s.other[word] = s.exact[word];
+    for (u64 word = global_thread(); word < s.words; word += global_threads()) s.visited_before[word] = s.visited[word];
 }
 
-// Put the vertices of the last level into the queue: they are in `exact` and not in `other`.
+// Put the vertices of the last level into the queue: they are in `visited` and not in `visited_before`.
 __device__ __forceinline__ void enqueue(const Search& s, Progress& p, u64* arena) {
     GridSink sink(s, arena, false);
     for (u64 base = global_thread() - lane_id(); base < s.words; base += global_threads()) {
         u64 word = base + lane_id();
-        u32 bits = word < s.words ? s.exact[word] & ~s.other[word] : 0;
+        u32 bits = word < s.words ? s.visited[word] & ~s.visited_before[word] : 0;
         while (__any_sync(ALL_LANES, bits)) {
             bool some = bits != 0;
             VERTEX vertex = some ? VERTEX(word * 32 + __ffs(bits) - 1) : VERTEX(0);

@@ -19,17 +19,17 @@
 //   whole_entry(row), part_entry(row, unit)   queue entries, of a short row and of a unit of a long one
 //   queue_source(s, v)           puts the entries of the source into the queue, by one warp; how many, and their weight
 //
-// Bitmaps. `exact` holds every vertex visited so far (and, from the start, the vertices that no arc
-// reaches). A bottom-up level reads it and writes `other`, then the two change places: an unvisited vertex
+// Bitmaps. `visited` holds every vertex visited so far (and, from the start, the vertices that no arc
+// reaches). A bottom-up level reads it and writes `visited_before`, then the two change places: an unvisited vertex
 // has a visited neighbour only on the frontier, so no frontier bitmap is needed.
 //
-// With TREE = 0 (see labels.cuh) a vertex is claimed by the bit that it sets in `exact`; else by an atomicMin
-// on its key, and then an arc may be ignored only if its end was visited in an earlier level. `other` lags
+// With TREE = 0 (see labels.cuh) a vertex is claimed by the bit that it sets in `visited`; else by an atomicMin
+// on its key, and then an arc may be ignored only if its end was visited in an earlier level. `visited_before` lags
 // behind, so it says so safely.
 //
 // A large top-down level (PUSH_UNQUEUED) sets bits and counts vertices, but fills no queue: mostly the next level is
-// bottom-up. It starts from a copy of `exact` in `other`, so that ENQUEUE can find its vertices if need be,
-// as after a bottom-up level: they are in `exact` and not in `other`.
+// bottom-up. It starts from a copy of `visited` in `visited_before`, so that ENQUEUE can find its vertices if need be,
+// as after a bottom-up level: they are in `visited` and not in `visited_before`.
 //
 // Queue. One entry per short row, one per unit of a longer row. A warp that claims many long rows at once lists
 // them in `hubs` instead, and REDISTRIBUTE has the whole grid cut them up. Every vertex enters once per search, so levels
@@ -52,47 +52,47 @@ constexpr u32 TRACE = 256, TRACED_WORDS = 4, MAX_TRACED = 64;
 enum Step : u32 { START, PUSH, TEAM, REDISTRIBUTE, PUSH_UNQUEUED, PULL, ENQUEUE, DONE };
 
 // Words of `control`, of which there are SIDES copies: a step counts in its own, which is read after the
-// barrier and zeroed two steps later, when no block can still be reading it. TAIL counts entries beyond
-// Progress::end, HUB_TAIL hubs beyond Progress::hub_end; each has a cache line of its own. `*_LAST` count the
+// barrier and zeroed two steps later, when no block can still be reading it. QUEUE_TAIL counts entries beyond
+// Progress::queue_tail, HUB_TAIL hubs beyond Progress::hub_end; each has a cache line of its own. `*_LAST` count the
 // level that ends a step, `*_PRIOR` those that a team went through before it.
-enum Control : u32 { TAIL = 0, HUB_TAIL = 16, LEVEL = 32, FOUND_PRIOR, WEIGHT_PRIOR, FOUND_LAST, WEIGHT_LAST, CONTROL_WORDS = 48 };
+enum Control : u32 { QUEUE_TAIL = 0, HUB_TAIL = 16, LEVEL = 32, FOUND_PRIOR, WEIGHT_PRIOR, FOUND_LAST, WEIGHT_LAST, CONTROL_WORDS = 48 };
 constexpr u32 SIDES = 4;
 
 // Queue entries, in device or shared memory.
 struct Entries {
     u64* words;
-    VERTEX* owners;  // if KEEPS_OWNERS
+    VERTEX* row_owner;  // if KEEPS_OWNERS
 
     __device__ __forceinline__ void write(u64 place, const Entry& entry) const {
         words[place] = entry.word;
-        if (KEEPS_OWNERS) owners[place] = entry.owner;
+        if (KEEPS_OWNERS) row_owner[place] = entry.owner;
     }
 
     __device__ __forceinline__ Entry read(u64 place) const {
-        return {words[place], KEEPS_OWNERS ? owners[place] : VERTEX(0)};
+        return {words[place], KEEPS_OWNERS ? row_owner[place] : VERTEX(0)};
     }
 
     // The entry if there is one, else an empty one.
     __device__ __forceinline__ Entry read_if(bool valid, u64 place) const {
-        return {valid ? words[place] : 0, KEEPS_OWNERS && valid ? owners[place] : VERTEX(0)};
+        return {valid ? words[place] : 0, KEEPS_OWNERS && valid ? row_owner[place] : VERTEX(0)};
     }
 };
 
 struct Search {
     Rows rows;
     const VERTEX* first_neighbours;  // (words * 32, 2) two neighbours of each vertex, NO_VERTEX where there are fewer
-    const VERTEX* planes; // (plane_count, words * 32, IN_PLANE) the next neighbours, likewise
-    u32 plane_count;
+    const VERTEX* next_neighbours; // (group_count, words * 32, GROUP_SIZE) the next neighbours, likewise
+    u32 group_count;
     u32 arcs_kept;        // arcs at the start of each row that these are; 0 if they are others, chosen by degree
     const u32* closed;    // (words) vertices that no arc reaches, and the bits beyond the last vertex
-    u32* exact;
-    u32* other;
+    u32* visited;
+    u32* visited_before;
     i32* distance;
     u64* keys;
     Entries queue;
     VERTEX* hubs;
     u64* control;  // this step's copy
-    u64 end;       // of the queue, before this step
+    u64 queue_tail;  // of the queue, before this step
     u64 hub_end;
     u64 vertices;
     u64 words;
@@ -100,10 +100,10 @@ struct Search {
 
 // What all threads of a block know about the search, kept by its first thread.
 struct Progress {
-    u64 begin, end;  // entries of the queue that are the frontier,
+    u64 frontier_begin, queue_tail;  // entries of the queue that are the frontier,
     u64 hub_begin, hub_end;  // and hubs not yet among them
     u64 frontier, frontier_weight;
-    u64 visited, visited_weight;
+    u64 visited_count, visited_weight;
     u64 totals[2];  // vertices and weight found by this block in this step,
     u64 prior[2];   // and in the levels that a team went through before the last
     u64 base;
@@ -118,7 +118,7 @@ struct Progress {
     u32 changes;
     u32 steps;  // done so far
     u32 pulling;
-    u32 exact_side;
+    u32 visited_side;
 };
 
 __device__ __forceinline__ bool test_bit(const u32* bitmap, VERTEX vertex) {
@@ -140,7 +140,7 @@ __device__ __forceinline__ void record(const Search& s, VERTEX vertex, u32 depth
 // Reserve room in the queue; all lanes call it and get the first place.
 __device__ __forceinline__ u64 reserve(const Search& s, u64 entries) {
     u64 base = 0;
-    if (lane_id() == 0) base = s.end + atomicAdd(&s.control[TAIL], entries);
+    if (lane_id() == 0) base = s.queue_tail + atomicAdd(&s.control[QUEUE_TAIL], entries);
     return __shfl_sync(ALL_LANES, base, 0);
 }
 

@@ -72,16 +72,16 @@ extern "C" __global__ void probe(const i64* row_offsets, ROWS_PARAMETERS, u32* v
     while (read <= most_arcs && level < most_levels && arcs) {
         u64 new_arcs = 0;
         auto enqueue = [&](VERTEX vertex, bool valid) {
-            bool fresh = false;
+            bool newly_visited = false;
             if (valid) {
                 u32 bit = 1u << (vertex & 31);
-                fresh = !(visited[vertex >> 5] & bit) && !(atomicOr(&visited[vertex >> 5], bit) & bit);
+                newly_visited = !(visited[vertex >> 5] & bit) && !(atomicOr(&visited[vertex >> 5], bit) & bit);
             }
-            u32 lanes = __ballot_sync(ALL_LANES, fresh);
+            u32 lanes = __ballot_sync(ALL_LANES, newly_visited);
             u64 place = 0;
             if (lanes && lane_id() == 0) place = atomicAdd(&tails[0], u64(__popc(lanes)));
             place = __shfl_sync(ALL_LANES, place, 0) + __popc(lanes & lanes_below());
-            if (fresh) {
+            if (newly_visited) {
                 queue[place] = vertex;
                 new_arcs += u64(row_offsets[u64(vertex) + 1] - row_offsets[vertex]);
             }

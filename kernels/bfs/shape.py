@@ -88,9 +88,9 @@ def top_share(vertices: Sequence[int], arcs: Sequence[int]) -> float:
     left = max(1.0, TOP * linked)
     known = 0.0
     for count, own in zip(reversed(vertices[1:]), reversed(arcs[1:]), strict=True):
-        taken = min(left, count)
-        known += own * taken / count if count else 0.0
-        left -= taken
+        counted = min(left, count)
+        known += own * counted / count if count else 0.0
+        left -= counted
     return known / total if total else 0.0
 
 

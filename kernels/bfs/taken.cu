@@ -5,6 +5,6 @@
 
 #include "kernels/cuda/types.cuh"
 
-extern "C" __global__ void take(const i32* labels, i64 stride, u64 vertices, i32* taken) {
-    for (u64 v = global_thread(); v < vertices; v += global_threads()) taken[v] = labels[i64(v) * stride];
+extern "C" __global__ void take(const i32* labels, i64 stride, u64 vertices, i32* copied) {
+    for (u64 v = global_thread(); v < vertices; v += global_threads()) copied[v] = labels[i64(v) * stride];
 }

@@ -105,9 +105,9 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
     if (blockIdx.x >= blocks) return;
     Decoded decoded(arena);
     arena = behind_decoded(arena);
-    VERTEX* owners = reinterpret_cast<VERTEX*>(arena + 2 * u64(capacity));
-    Entries kept{arena, owners};
-    u64 begin = p.begin, end = p.end;
+    VERTEX* row_owner = reinterpret_cast<VERTEX*>(arena + 2 * u64(capacity));
+    Entries kept{arena, row_owner};
+    u64 begin = p.frontier_begin, end = p.queue_tail;
     for (u64 i = threadIdx.x; begin + blockIdx.x + i * blocks < end; i += blockDim.x) {
         kept.write(i, s.queue.read(begin + blockIdx.x + i * blocks));
     }
@@ -119,7 +119,7 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
 
     while (true) {
         u32 next = side ^ 1;
-        TeamSink sink{s, p, {arena + next * u64(capacity), owners + next * u64(capacity)}, &p.team_counts[next], capacity};
+        TeamSink sink{s, p, {arena + next * u64(capacity), row_owner + next * u64(capacity)}, &p.team_counts[next], capacity};
         u32 share = entries_per_warp(count, blockDim.x / WARP, fewest_entries(level_weight, count));
         for (u32 first = warp_id() * share; first < count; first += blockDim.x / WARP * share) {
             u32 i = first + lane_id();
@@ -154,7 +154,7 @@ __device__ __forceinline__ void team(const Search& s, Progress& p, u64* arena, u
     }
 
     if (threadIdx.x == 0) {
-        p.base = count ? s.end + atomicAdd(&s.control[TAIL], u64(count)) : 0;
+        p.base = count ? s.queue_tail + atomicAdd(&s.control[QUEUE_TAIL], u64(count)) : 0;
         if (p.prior[0]) {
             atomicAdd(&s.control[FOUND_PRIOR], p.prior[0]);
             atomicAdd(&s.control[WEIGHT_PRIOR], p.prior[1]);

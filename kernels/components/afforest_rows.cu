@@ -1,14 +1,14 @@
 // Afforest over rows in any layout, in device memory or in pinned host memory: what
 // kernels/components/afforest_tiles.cu does, with rows that are decoded where they are read.
 //
-// `read_heads` decodes the first `planes` neighbours of every vertex, once for any number of searches. Tiles and
+// `read_heads` decodes the first `head_count` neighbours of every vertex, once for any number of searches. Tiles and
 // neighbour rounds look at those alone, in device memory. Then rows are read that lie outside the largest
 // component, in ascending order, a lane per row where they are short, else a warp per unit.
 //
 // Where rows are far away, the device has more of them (kept.cuh): then all heads are joined in the rounds, and of
 // the rows outside the largest component only those are read that have neighbours which the device does not know.
 //
-// Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; heads VERTEX (planes, vertices), NO_VERTEX where a
+// Contract: ROWS_PARAMETERS as kernels/layouts/rows.cuh says; heads VERTEX (head_count, vertices), NO_VERTEX where a
 // row has fewer; KEPT_PARAMETERS as kept.cuh says, `longer` zero before read_heads, and null there if nobody asks;
 // hubs VERTEX (room); component, linked, roots, counters and the grid as in afforest_tiles.cu.
 //
@@ -21,12 +21,12 @@
 
 constexpr u64 UNITS = 8;  // units from which a row is split over the grid, if there is room to note it
 
-extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes, VERTEX* heads, u32* longer) {
+extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 head_count, VERTEX* heads, u32* longer) {
     const Rows rows = make_rows(ROWS_ARGUMENTS);
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         Cursor cursor = open_row(rows, v);
         bool more = true;
-        for (u64 k = 0; k < planes; ++k) {
+        for (u64 k = 0; k < head_count; ++k) {
             VERTEX neighbour = NO_VERTEX;
             more = more && next_neighbour(rows, cursor, neighbour);
             heads[k * vertices + v] = more ? neighbour : NO_VERTEX;
@@ -39,7 +39,7 @@ extern "C" __global__ void read_heads(ROWS_PARAMETERS, u64 vertices, u64 planes,
 // The first neighbours as tile.cuh wants them.
 struct Heads {
     const VERTEX* heads;
-    u64 vertices, planes;
+    u64 vertices, head_count;
     bool symmetric;
 
     __device__ __forceinline__ void open(u64 base, Near (&near)[EACH], u32* linked) const {
@@ -48,7 +48,7 @@ struct Heads {
             u64 v = base + j * BLOCK + threadIdx.x;
 #pragma unroll
             for (u32 k = 0; k < ROUNDS; ++k) {
-                VERTEX head = v < vertices && k < planes ? heads[k * vertices + v] : NO_VERTEX;
+                VERTEX head = v < vertices && k < head_count ? heads[k * vertices + v] : NO_VERTEX;
                 near[j].neighbour[k] = head != NO_VERTEX ? head : VERTEX(v);
                 if (k) continue;
                 u32 word = __ballot_sync(ALL_LANES, head != NO_VERTEX);
@@ -126,12 +126,12 @@ __device__ __forceinline__ void join_rows(Forest& forest, const Rows& rows, cons
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
-    afforest_rows(ROWS_PARAMETERS, u64 vertices, u64 symmetric, const VERTEX* heads, u64 planes, KEPT_PARAMETERS,
+    afforest_rows(ROWS_PARAMETERS, u64 vertices, u64 symmetric, const VERTEX* heads, u64 head_count, KEPT_PARAMETERS,
                   u64 giant, VERTEX* component, u32* linked, VERTEX* roots, VERTEX* hubs, u64 room, u64* counters, u64* trace) {
     __shared__ Scratch scratch;
     u64* arrivals = &counters[ARRIVALS];
     const Rows rows = make_rows(ROWS_ARGUMENTS);
-    const Heads near{heads, vertices, planes, symmetric != 0};
+    const Heads near{heads, vertices, head_count, symmetric != 0};
     const Kept kept = KEPT;
     Forest forest{vertices, component, counters, NO_VERTEX, false, false};
     VERTEX* queue = scratch.queue[warp_id()];
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, 1024 / BLOCK)
     // than one neighbour outside of each tree, and the first one may be another: it matters where no row is read.
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         VERTEX top = seen_above(component, VERTEX(v));
-        for (u64 k = kept.longer ? 0 : 1; k < planes && heads[k * vertices + v] != NO_VERTEX; ++k) {
+        for (u64 k = kept.longer ? 0 : 1; k < head_count && heads[k * vertices + v] != NO_VERTEX; ++k) {
             VERTEX other = seen_above(component, heads[k * vertices + v]);
             if (other != top) top = join_in(forest, root_in(forest, top), other);
         }

@@ -55,12 +55,12 @@ __device__ __forceinline__ VERTEX join(VERTEX* component, VERTEX a, VERTEX b, VE
     b = root_of(component, b, stop, changed);
     while (a != b) {
         VERTEX high = a > b ? a : b, low = a > b ? b : a;
-        VERTEX held = atomicCAS(&component[high], high, low);
-        if (held == high) {
+        VERTEX previous = atomicCAS(&component[high], high, low);
+        if (previous == high) {
             changed = true;
             return low;
         }
-        a = root_of(component, held, stop, changed);
+        a = root_of(component, previous, stop, changed);
         b = root_of(component, low, stop, changed);
     }
     return a;

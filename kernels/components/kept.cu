@@ -41,11 +41,11 @@ extern "C" __global__ void copy_first(const i64* row_offsets, const VERTEX* colu
     }
 }
 
-// The heads (planes, vertices) out of what is kept, NO_VERTEX where a row has fewer or names no vertex.
-extern "C" __global__ void heads_of_first(const i64* kept_offsets, const VERTEX* kept, u64 vertices, u64 planes,
+// The heads (head_count, vertices) out of what is kept, NO_VERTEX where a row has fewer or names no vertex.
+extern "C" __global__ void heads_of_first(const i64* kept_offsets, const VERTEX* kept, u64 vertices, u64 head_count,
                                           VERTEX* heads) {
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
         i64 at = kept_offsets[v], end = kept_offsets[v + 1];
-        for (u64 k = 0; k < planes; ++k, ++at) heads[k * vertices + v] = at < end && kept[at] < vertices ? kept[at] : NO_VERTEX;
+        for (u64 k = 0; k < head_count; ++k, ++at) heads[k * vertices + v] = at < end && kept[at] < vertices ? kept[at] : NO_VERTEX;
     }
 }

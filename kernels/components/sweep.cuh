@@ -149,8 +149,8 @@ __device__ __forceinline__ VERTEX choose_giant(const Forest& forest, const u32* 
         if (giant == SAMPLED) choice = vote(forest, linked);
         if (giant == FIRST) choice = u64(root_above(forest.component, VERTEX(0), NO_VERTEX)) + 1;
         if (lane_id() == 0) {
-            u64 held = atomicCAS(&forest.counters[GIANT + ballot], 0ull, choice);
-            if (held) choice = held;
+            u64 previous = atomicCAS(&forest.counters[GIANT + ballot], 0ull, choice);
+            if (previous) choice = previous;
             shared = choice == NO_GIANT ? NO_VERTEX : VERTEX(choice - 1);
         }
     }

@@ -41,9 +41,9 @@ __device__ __forceinline__ void join_places(u32* parent, u32 a, u32 b) {
     b = place_root(parent, b);
     while (a != b) {
         u32 high = a > b ? a : b, low = a > b ? b : a;
-        u32 held = atomicCAS(&parent[high], high, low);
-        if (held == high) return;
-        a = place_root(parent, held);
+        u32 previous = atomicCAS(&parent[high], high, low);
+        if (previous == high) return;
+        a = place_root(parent, previous);
         b = place_root(parent, low);
     }
 }

@@ -132,8 +132,8 @@ extern "C" __global__ void start(const i64* offsets, u64 vertices, u64 longest, 
 }
 
 // Ends a level, in one block of whole warps: adds its counts to the results of the sources, makes live those that
-// found something, and leaves `counts` and `totals` zero. `told` gets the totals.
-extern "C" __global__ void fold(u64* counts, u64* totals, u64* told, u64 level, u64 sources, u32* live, i64* reached,
+// found something, and leaves `counts` and `totals` zero. `reported` gets the totals.
+extern "C" __global__ void fold(u64* counts, u64* totals, u64* reported, u64 level, u64 sources, u32* live, i64* reached,
                                 i64* total, double* reciprocal, i64* eccentricity, i64* by_level, u64 levels) {
     for (u32 s = threadIdx.x; s < SOURCES; s += blockDim.x) {
         u64 found = counts[s];
@@ -148,7 +148,7 @@ extern "C" __global__ void fold(u64* counts, u64* totals, u64* told, u64 level, 
         if (level < levels) by_level[s * levels + level] = i64(found);
     }
     if (threadIdx.x < 2) {
-        told[threadIdx.x] = totals[threadIdx.x];
+        reported[threadIdx.x] = totals[threadIdx.x];
         totals[threadIdx.x] = 0;
     }
 }

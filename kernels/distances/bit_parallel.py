@@ -19,7 +19,7 @@ from gravel.kernels.distances.buffers import WORD, workspace
 from gravel.kernels.interruptible import LOOK
 from gravel.kernels.jit import serial
 
-PLANES = 8
+COUNTER_DIGITS = 8
 """Binary digits of the counters; they are emptied after 2^8 - 1 rows."""
 
 PULL_SHARE = 8
@@ -37,7 +37,7 @@ class Workspace:
         self.words = words
         made = tuple(make(workspace(vertices, words, dtype.itemsize), numpy).values())
         self.rows, self.marks, self.queues = made[:3], made[3:5], made[5:]
-        self.planes = numpy.zeros((PLANES, words), numpy.uint64)
+        self.counter_digits = numpy.zeros((COUNTER_DIGITS, words), numpy.uint64)
         self.row = numpy.zeros((2, words), numpy.uint64)
         self.tally = numpy.zeros(words * WORD, numpy.int64)
 
@@ -57,7 +57,7 @@ def search_together(
     complete: NDArray[Any],
     queue: NDArray[Any],
     spare: NDArray[Any],
-    planes: NDArray[Any],
+    counter_digits: NDArray[Any],
     row: NDArray[Any],
     tally: NDArray[Any],
     reached: NDArray[Any],
@@ -97,7 +97,7 @@ def search_together(
     level = 0
     while tail > 0:
         frontier, following = following, frontier
-        _count(queue, tail, words, frontier, planes, row[1], tally)
+        _count(queue, tail, words, frontier, counter_digits, row[1], tally)
         live[:words] = _ZERO
         for i in range(len(sources)):
             found = tally[i]
@@ -191,10 +191,10 @@ def _push(
                 continue
             news = _ZERO
             for w in range(words):
-                fresh = frontier[u + w] & ~seen[v * words + w]
-                seen[v * words + w] |= fresh
-                following[v * words + w] |= fresh
-                news |= fresh
+                newly_visited = frontier[u + w] & ~seen[v * words + w]
+                seen[v * words + w] |= newly_visited
+                following[v * words + w] |= newly_visited
+                news |= newly_visited
             if news != _ZERO and not marked[v]:
                 marked[v] = 1
                 spare[found] = v
@@ -248,10 +248,10 @@ def _pull(
                 break
         news = _ZERO
         for w in range(words):
-            fresh = live[w] & ~seen[at + w] & ~wanted[w]
-            following[at + w] = fresh
-            seen[at + w] |= fresh
-            news |= fresh
+            newly_visited = live[w] & ~seen[at + w] & ~wanted[w]
+            following[at + w] = newly_visited
+            seen[at + w] |= newly_visited
+            news |= newly_visited
         if news != _ZERO:
             spare[found] = v
             found += 1
@@ -270,13 +270,13 @@ def _count(
     tail: int,
     words: int,
     rows: NDArray[Any],
-    planes: NDArray[Any],
+    counter_digits: NDArray[Any],
     carry: NDArray[Any],
     tally: NDArray[Any],
 ) -> None:
-    """Add to `tally` in how many rows each bit is set. `planes` is zero before and after.
+    """Add to `tally` in how many rows each bit is set. `counter_digits` is zero before and after.
 
-    Digit p of the counter of a bit is that bit of planes[p].
+    Digit p of the counter of a bit is that bit of counter_digits[p].
     """
     added = 0
     for i in range(tail):
@@ -289,24 +289,24 @@ def _count(
         while left != _ZERO:
             left = _ZERO
             for w in range(words):
-                both = planes[digit, w] & carry[w]
-                planes[digit, w] ^= carry[w]
+                both = counter_digits[digit, w] & carry[w]
+                counter_digits[digit, w] ^= carry[w]
                 carry[w] = both
                 left |= both
             digit += 1
         added += 1
-        if added == (1 << PLANES) - 1:
-            _empty(words, planes, tally)
+        if added == (1 << COUNTER_DIGITS) - 1:
+            _empty(words, counter_digits, tally)
             added = 0
-    _empty(words, planes, tally)
+    _empty(words, counter_digits, tally)
 
 
 @serial
-def _empty(words: int, planes: NDArray[Any], tally: NDArray[Any]) -> None:
-    for digit in range(PLANES):
+def _empty(words: int, counter_digits: NDArray[Any], tally: NDArray[Any]) -> None:
+    for digit in range(COUNTER_DIGITS):
         for w in range(words):
-            bits = planes[digit, w]
-            planes[digit, w] = _ZERO
+            bits = counter_digits[digit, w]
+            counter_digits[digit, w] = _ZERO
             if bits != _ZERO:
                 for b in range(WORD):
                     tally[w * WORD + b] += numpy.int64(bits >> numpy.uint64(b) & _ONE) << digit

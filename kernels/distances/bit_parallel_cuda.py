@@ -13,7 +13,7 @@ from gravel.kernels.cuda import blocks_for, event_milliseconds, load
 from gravel.kernels.cuda.pieces import Pieces
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.buffers import rows_of_bits
-from gravel.kernels.distances.interface import refuse_width
+from gravel.kernels.distances.interface import Batches, refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
 from gravel.kernels.distances.row_parts import RowParts
 from gravel.kernels.layouts.units import offsets_of
@@ -59,17 +59,7 @@ class BitParallel:
 
     independent = False
 
-    def __init__(
-        self,
-        rows: EncodedRows,
-        parts: RowParts,
-        symmetric: bool,
-        max_depth: int,
-        most: int,
-        levels: int,
-        vertices: bool,
-        memory: int,
-    ) -> None:
+    def __init__(self, rows: EncodedRows, parts: RowParts, batches: Batches) -> None:
         import cupy
 
         self._parts = parts
@@ -77,8 +67,8 @@ class BitParallel:
         self._offsets = offsets_of(rows)
         self._count = rows.vertex_count
         self._arcs = rows.arc_count if columns else int(self._offsets[-1])
-        self._symmetric, self._max_depth = symmetric, max_depth
-        of_vertices = self._count if vertices else None
+        self._symmetric, self._max_depth = batches.symmetric, batches.max_depth
+        of_vertices = self._count if batches.vertices else None
         self._length = numpy.uint64(PIECE if columns else PIECE_BYTES)
         self._pieces = Pieces(self._offsets, int(self._length), numpy.dtype(rows.dtype))
         self._bounds = cupy.asarray(parts.bounds, cupy.uint64)
@@ -87,12 +77,12 @@ class BitParallel:
         self._pieces_of = self._slices(parts.bounds)
 
         def bytes_for(words: int) -> int:
-            outputs = Outputs.bytes(32 * words, levels, of_vertices)
+            outputs = Outputs.bytes(32 * words, batches.levels, of_vertices)
             return exact(rows_of_bits(self._count, words)) + self._pieces.bytes + outputs + parts.bytes
 
-        wide = next((each for each in WORDS if 32 * each >= most), WORDS[-1])
-        narrower = [each for each in WORDS if each <= wide and bytes_for(each) <= memory]
-        refuse_width(bytes_for(WORDS[0]), memory, 32 * WORDS[0])
+        wide = next((each for each in WORDS if 32 * each >= batches.most), WORDS[-1])
+        narrower = [each for each in WORDS if each <= wide and bytes_for(each) <= batches.memory]
+        refuse_width(bytes_for(WORDS[0]), batches.memory, 32 * WORDS[0])
         self.words = narrower[-1]
         self.batch = 32 * self.words
         narrow = self.words == WORDS[0]
@@ -120,7 +110,7 @@ class BitParallel:
         self._seen, self._fronts, self._marks = made[0], made[1:3], made[3:5]
         self._complete, self._live, self._counts, self._totals, self._reported = made[5:]
         self._fronts_are_marked = False
-        self._outputs = Outputs(self.batch, levels, of_vertices)
+        self._outputs = Outputs(self.batch, batches.levels, of_vertices)
 
     def run(self, sources: Any, into: Aggregates, *, max_depth: int | None = None) -> None:
         """Search from up to `batch` sources; `milliseconds` and `levels` are those of the last run.

@@ -88,11 +88,11 @@ struct Block {
 
     // Puts what the lanes of a warp found, up to COUNT vertices each, into the next frontier.
     template <u32 COUNT>
-    __device__ __forceinline__ void put_all(const VERTEX (&found)[COUNT], const bool (&fresh)[COUNT]) const {
+    __device__ __forceinline__ void put_all(const VERTEX (&found)[COUNT], const bool (&newly_visited)[COUNT]) const {
         u32 lanes[COUNT], total = 0;
 #pragma unroll
         for (u32 k = 0; k < COUNT; ++k) {
-            lanes[k] = __ballot_sync(ALL_LANES, fresh[k]);
+            lanes[k] = __ballot_sync(ALL_LANES, newly_visited[k]);
             total += __popc(lanes[k]);
         }
         if (!total) return;
@@ -102,7 +102,7 @@ struct Block {
         bool fits = base + total <= room;
 #pragma unroll
         for (u32 k = 0; k < COUNT; ++k) {
-            if (fresh[k]) put(found[k], base + __popc(lanes[k] & lanes_below()), fits);
+            if (newly_visited[k]) put(found[k], base + __popc(lanes[k] & lanes_below()), fits);
             base += __popc(lanes[k]);
         }
     }
@@ -112,8 +112,8 @@ struct Block {
 __device__ __forceinline__ void take_row(const Block& block, const Rows& source, u64 v) {
     visit_together(source, whole_row(v, offsets_of(source)[v], offsets_of(source)[v + 1]), [&](VERTEX neighbour, bool there) {
         VERTEX found[1] = {neighbour};
-        bool fresh[1] = {there && block.is_new(neighbour)};
-        block.put_all(found, fresh);
+        bool newly_visited[1] = {there && block.is_new(neighbour)};
+        block.put_all(found, newly_visited);
         return true;
     });
 }
@@ -177,16 +177,16 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                 VERTEX u = i < size ? i < space ? now[i] : further[i64(i - space) ^ flip] : VERTEX(0);
                 Record record;
                 if (i < size) record = reinterpret_cast<const Record*>(records)[u];
-                bool is_long = i < size && record.neighbour[0] == LONG, fresh[RECORD];
+                bool is_long = i < size && record.neighbour[0] == LONG, newly_visited[RECORD];
                 u32 word[RECORD];
 #pragma unroll
                 for (u32 k = 0; k < RECORD; ++k) {
-                    fresh[k] = i < size && !is_long && record.neighbour[k] != NOBODY;
-                    word[k] = fresh[k] ? bits[record.neighbour[k] >> 5] : 0;
+                    newly_visited[k] = i < size && !is_long && record.neighbour[k] != NOBODY;
+                    word[k] = newly_visited[k] ? bits[record.neighbour[k] >> 5] : 0;
                 }
 #pragma unroll
-                for (u32 k = 0; k < RECORD; ++k) fresh[k] = fresh[k] && block.mark(record.neighbour[k], word[k]);
-                block.put_all(record.neighbour, fresh);
+                for (u32 k = 0; k < RECORD; ++k) newly_visited[k] = newly_visited[k] && block.mark(record.neighbour[k], word[k]);
+                block.put_all(record.neighbour, newly_visited);
                 for (u32 left = __ballot_sync(ALL_LANES, is_long); left;)
                     take_row(block, source, __shfl_sync(ALL_LANES, u, take_lowest(left)));
             }

@@ -11,7 +11,7 @@ from gravel.kernels.buffers import exact, make
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, run_over, shared_bytes
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.buffers import QUEUE_SHARE, independent
-from gravel.kernels.distances.interface import refuse_width
+from gravel.kernels.distances.interface import Batches, refuse_width
 from gravel.kernels.distances.outputs_cuda import Outputs
 
 if TYPE_CHECKING:
@@ -37,21 +37,13 @@ class Independent:
 
     independent = True
 
-    def __init__(
-        self,
-        rows: EncodedRows,
-        max_depth: int,
-        most: int,
-        levels: int,
-        vertices: bool,
-        memory: int,
-    ) -> None:
+    def __init__(self, rows: EncodedRows, batches: Batches) -> None:
         import cupy
 
         source = kernel_rows(rows)
         item = numpy.dtype(rows.dtype).itemsize
-        self._count, self._max_depth = rows.vertex_count, max_depth
-        of_vertices = self._count if vertices else None
+        self._count, self._max_depth = rows.vertex_count, batches.max_depth
+        of_vertices = self._count if batches.vertices else None
         words = -(-self._count // 32)
         shared, block, self._room, there = shared_plan(4 * words, item)
         macros = {**source.macros, "SHARED": int(there)}
@@ -59,24 +51,24 @@ class Independent:
         self._kernel, self._block = module.get_function("search"), block
         self._kernel.max_dynamic_shared_size_bytes = self._shared = shared
         # Sums of vertices would count what a search found before it is given up.
-        self._capacity = self._count if vertices else -(-self._count // QUEUE_SHARE)
+        self._capacity = self._count if batches.vertices else -(-self._count // QUEUE_SHARE)
 
-        def taken(blocks: int) -> int:
+        def bytes_of(blocks: int) -> int:
             table = independent(self._count, item, blocks, capacity=self._capacity, bits=not there)
-            return exact(table) + Outputs.bytes(ROUNDS * blocks, levels, of_vertices)
+            return exact(table) + Outputs.bytes(ROUNDS * blocks, batches.levels, of_vertices)
 
-        each = taken(2) - taken(1)
-        beside = taken(1) - each + (0 if isinstance(source, Columns) else source.added)
-        refuse_width(each + beside, memory, 1)
+        each = bytes_of(2) - bytes_of(1)
+        beside = bytes_of(1) - each + (0 if isinstance(source, Columns) else source.added)
+        refuse_width(each + beside, batches.memory, 1)
         resident = resident_blocks(self._kernel, block, shared)
-        self.blocks = max(1, int(min(resident, most, (memory - beside) // each)))
+        self.blocks = max(1, int(min(resident, batches.most, (batches.memory - beside) // each)))
         self.batch = self.blocks * ROUNDS
         self.bytes = beside + self.blocks * each
         self.milliseconds = 0.0
         table = independent(self._count, item, self.blocks, capacity=self._capacity, bits=not there)
         self._visited, self._queues, self._records = make(table, cupy).values()
         self._source, self._rows = source, source.arguments
-        self._outputs = Outputs(self.batch, levels, of_vertices)
+        self._outputs = Outputs(self.batch, batches.levels, of_vertices)
         records = module.get_function("make_records")
         given = (numpy.uint64(self._count), self._records)
         run_over(records, 32 * max(1, self._count), *self._rows, *given, most=1 << 12)
@@ -102,9 +94,9 @@ class Independent:
         queues = (self._visited, self._queues, numpy.uint64(capacity), numpy.uint64(self._room))
         arguments = (*self._rows, self._records, *given, numpy.uint64(len(sources)), *queues, *results)
         launch = (min(blocks, self.blocks),), (self._block,), arguments
-        taken = event_milliseconds(lambda: self._kernel(*launch, shared_mem=self._shared))
+        milliseconds = event_milliseconds(lambda: self._kernel(*launch, shared_mem=self._shared))
         self._outputs.end(into)
-        return taken
+        return milliseconds
 
     def vertices(self) -> VertexAggregates | None:
         """Return the sums of each vertex over all runs."""
@@ -129,9 +121,9 @@ def shared_plan(bits: int, item: int) -> tuple[int, int, int, bool]:
         (whole, BLOCK_ALONE, True),
         (half, BLOCK_BESIDE, False),
     ):
-        taken = bits if there else 0
-        if taken + least <= limit:
-            room = min(MAX_ROOM, (limit - taken) // (2 * item))
-            return taken + 2 * room * item, block, room, there
+        bitmap_bytes = bits if there else 0
+        if bitmap_bytes + least <= limit:
+            room = min(MAX_ROOM, (limit - bitmap_bytes) // (2 * item))
+            return bitmap_bytes + 2 * room * item, block, room, there
     room = min(MAX_ROOM, whole // (2 * item))
     return 2 * room * item, BLOCK_BESIDE, room, False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy
@@ -16,6 +17,21 @@ long chains reach more by then, road networks of a million vertices a hundredth.
 
 class TooNarrow(ValueError):
     """The memory that may be used is less than the narrowest batch takes."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """What searches are asked for, as `gravel.kernels.distances.many.prepare_rows` describes it.
+
+    `most` sources are searched from in one run, at most.
+    """
+
+    symmetric: bool
+    most: int
+    max_depth: int
+    levels: int
+    vertices: bool
+    memory: int
 
 
 class Searches(Protocol):

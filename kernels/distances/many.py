@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.in_step import in_step_of_rows
-from gravel.kernels.distances.interface import Searches
+from gravel.kernels.distances.interface import Batches, Searches
 from gravel.kernels.layouts.layout import columns_as_rows, side_of
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-NO_LIMIT = (1 << 31) - 1
+NO_DEPTH, NO_LIMIT = (1 << 31) - 1, 1 << 62
 
 Progress = Callable[[int, int], None]
 """Gets the sources that are done and how many there are."""
@@ -89,20 +89,25 @@ def prepare_rows(
         raise ValueError(f"max_depth is {max_depth}; it must be 0 or more")
     if batch is not None and batch < 1:
         raise ValueError(f"batch is {batch}; it must be 1 or more")
-    asked: dict[str, Any] = {
-        "symmetric": symmetric,
-        "sources": sources,
-        "max_depth": NO_LIMIT if max_depth is None else min(max_depth, NO_LIMIT),
-        "levels": levels,
-        "vertices": vertices,
-        "batch": batch,
-        "memory": memory,
-        "independent": independent,
-    }
-    if side_of(rows) == "cuda":
+    max_depth = NO_DEPTH if max_depth is None else min(max_depth, NO_DEPTH)
+    most = sources if batch is None else min(sources, batch)
+    on_gpu = side_of(rows) == "cuda"
+    if on_gpu:
         from gravel.kernels.distances.many_cuda import prepare as prepare_on_gpu
+        from gravel.kernels.distances.many_cuda import usable_bytes
 
-        return prepare_on_gpu(rows, **asked, split=split, buffer_bytes=buffer_bytes, buffers=buffers)
+        memory = usable_bytes() if memory is None else memory
+    batches = Batches(symmetric, most, max_depth, levels, vertices, NO_LIMIT if memory is None else memory)
+    if on_gpu:
+        return prepare_on_gpu(
+            rows,
+            batches,
+            chosen=batch is None,
+            independent=independent,
+            split=split,
+            buffer_bytes=buffer_bytes,
+            buffers=buffers,
+        )
     from gravel.kernels.distances.many_cpu import prepare as prepare_on_cpu
 
     if rows.layout != "csr":
@@ -110,7 +115,7 @@ def prepare_rows(
             f"searches from many sources on a CPU read columns, and these rows are {rows.layout}; "
             "decode them (gravel.kernels.layouts.decode)"
         )
-    return prepare_on_cpu(rows.arrays["row_offsets"], rows.arrays["column_indices"], **asked)
+    return prepare_on_cpu(rows.arrays["row_offsets"], rows.arrays["column_indices"], batches, independent)
 
 
 def aggregate(

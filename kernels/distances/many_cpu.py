@@ -12,7 +12,7 @@ from gravel.kernels.distances import bit_parallel
 from gravel.kernels.distances import independent as one_by_one
 from gravel.kernels.distances.aggregates import Aggregates, VertexAggregates
 from gravel.kernels.distances.buffers import WORD, own_search, widest
-from gravel.kernels.distances.interface import DEEP, Searches, is_deep, refuse_width
+from gravel.kernels.distances.interface import DEEP, Batches, Searches, is_deep, refuse_width
 from gravel.kernels.interruptible import Threads
 from gravel.kernels.threads import thread_count
 
@@ -22,32 +22,19 @@ FEW = 4
 CHUNK = 16
 """Independent searches that a thread takes at a time."""
 
-NO_LIMIT = 1 << 62
-
 NONE = numpy.empty(0, numpy.int64)
 
 
 def prepare(
     row_offsets: NDArray[Any],
     column_indices: NDArray[Any],
-    *,
-    symmetric: bool,
-    sources: int,
-    max_depth: int,
-    levels: int,
-    vertices: bool,
-    batch: int | None,
-    memory: int | None,
+    batches: Batches,
     independent: bool | None,
 ) -> Searches:
     """Make a graph ready; parameters as of `gravel.kernels.distances.many.prepare`."""
-    most = sources if batch is None else min(sources, batch)
-    memory = NO_LIMIT if memory is None else memory
     if independent is None:
-        independent = most < FEW or _deep(row_offsets, column_indices)
-    if independent:
-        return Independent(row_offsets, column_indices, max_depth, most, vertices, memory)
-    return BitParallel(row_offsets, column_indices, symmetric, max_depth, most, vertices, memory)
+        independent = batches.most < FEW or _deep(row_offsets, column_indices)
+    return (Independent if independent else BitParallel)(row_offsets, column_indices, batches)
 
 
 class _OnThreads:
@@ -57,10 +44,11 @@ class _OnThreads:
     batch: int
     bytes: int
 
-    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], vertices: bool) -> None:
+    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], batches: Batches) -> None:
         self._rows = row_offsets, column_indices
         self._count = len(row_offsets) - 1
-        self._vertices = vertices
+        self._vertices, self._max_depth = batches.vertices, batches.max_depth
+        self._symmetric = batches.symmetric
         self._sums: list[VertexAggregates] = []
 
     def vertices(self) -> VertexAggregates | None:
@@ -94,25 +82,16 @@ class BitParallel(_OnThreads):
 
     independent = False
 
-    def __init__(
-        self,
-        row_offsets: NDArray[Any],
-        column_indices: NDArray[Any],
-        symmetric: bool,
-        max_depth: int,
-        most: int,
-        vertices: bool,
-        memory: int,
-    ) -> None:
-        super().__init__(row_offsets, column_indices, vertices)
-        own = 24 * self._count if vertices else 0
+    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], batches: Batches) -> None:
+        super().__init__(row_offsets, column_indices, batches)
+        most, memory = batches.most, batches.memory
+        own = 24 * self._count if batches.vertices else 0
         threads, words, self.bytes = widest(
             self._count, column_indices.itemsize, most, thread_count(), memory, own
         )
         refuse_width(self.bytes, memory, min(most, WORD))
         self.words, self.threads = words, threads
         self.batch = threads * words * WORD
-        self._symmetric, self._max_depth = symmetric, max_depth
         dtype = column_indices.dtype
         self._spaces = [bit_parallel.Workspace(self._count, words, dtype) for _ in range(threads)]
         self._open(threads)
@@ -133,7 +112,7 @@ class BitParallel(_OnThreads):
                 *space.rows,
                 *space.marks,
                 *space.queues,
-                space.planes,
+                space.counter_digits,
                 space.row,
                 space.tally,
                 *self._results(into.part(first, last), thread),
@@ -147,23 +126,14 @@ class Independent(_OnThreads):
 
     independent = True
 
-    def __init__(
-        self,
-        row_offsets: NDArray[Any],
-        column_indices: NDArray[Any],
-        max_depth: int,
-        most: int,
-        vertices: bool,
-        memory: int,
-    ) -> None:
-        super().__init__(row_offsets, column_indices, vertices)
+    def __init__(self, row_offsets: NDArray[Any], column_indices: NDArray[Any], batches: Batches) -> None:
+        super().__init__(row_offsets, column_indices, batches)
         each = exact(own_search(self._count, column_indices.itemsize))
-        each += 24 * self._count if vertices else 0
-        refuse_width(each, memory, 1)
-        self.threads = max(1, min(thread_count(), most, memory // max(1, each)))
+        each += 24 * self._count if batches.vertices else 0
+        refuse_width(each, batches.memory, 1)
+        self.threads = max(1, min(thread_count(), batches.most, batches.memory // max(1, each)))
         self.bytes = self.threads * each
         self.batch = self.threads * CHUNK * 4
-        self._max_depth = max_depth
         dtype = column_indices.dtype
         self._spaces = [one_by_one.Workspace(self._count, dtype) for _ in range(self.threads)]
         self._open(self.threads)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -10,7 +11,7 @@ from gravel.kernels.buffers import total
 from gravel.kernels.cuda.room import free_bytes
 from gravel.kernels.distances.aggregates import Aggregates
 from gravel.kernels.distances.buffers import BATCH, on_device
-from gravel.kernels.distances.interface import DEEP, Searches, is_deep
+from gravel.kernels.distances.interface import DEEP, Batches, Searches, is_deep
 from gravel.kernels.layouts.units import offsets_of
 
 if TYPE_CHECKING:
@@ -29,26 +30,24 @@ BUFFER_SHARE = 0.25
 
 def prepare(
     rows: EncodedRows,
+    batches: Batches,
     *,
-    symmetric: bool,
-    sources: int,
-    max_depth: int,
-    levels: int,
-    vertices: bool,
-    batch: int | None,
-    memory: int | None,
+    chosen: bool,
     independent: bool | None,
     split: bool,
     buffer_bytes: int,
     buffers: int,
 ) -> Searches:
-    """Make rows ready; parameters as of `gravel.kernels.distances.many.prepare_rows`."""
+    """Make rows ready; parameters as of `gravel.kernels.distances.many.prepare_rows`.
+
+    `chosen` says that nobody gave the width of a batch.
+    """
     from gravel.kernels.distances.bit_parallel_cuda import BitParallel
     from gravel.kernels.distances.independent_cuda import Independent
     from gravel.kernels.distances.row_parts import row_parts
     from gravel.kernels.layouts.layout import is_read_in_parts
 
-    memory = usable_bytes() if memory is None else memory
+    memory = batches.memory
     in_parts = is_read_in_parts(rows)
     if independent and in_parts:
         raise ValueError(
@@ -57,16 +56,15 @@ def prepare(
         )
     together = in_parts or rows.vertex_count >= MAX_INDEPENDENT
     if not independent or together:
-        most = min(sources, BATCH if batch is None else batch)
+        most = min(batches.most, BATCH) if chosen else batches.most
         kept, most = _kept(rows, most, memory) if split else (0, most)
         most_bytes = int(memory * BUFFER_SHARE) // buffers
         parts = row_parts(rows, kept=kept, buffer_bytes=min(buffer_bytes, most_bytes), buffers=buffers)
-        found = BitParallel(rows, parts, symmetric, max_depth, most, levels, vertices, memory)
+        found = BitParallel(rows, parts, replace(batches, most=most))
         if independent is not None or together or not _deep(found, rows):
             return found
         del found, parts  # with what is kept of a split
-    most = sources if batch is None else min(sources, batch)
-    return Independent(rows, max_depth, most, levels, vertices, memory)
+    return Independent(rows, batches)
 
 
 def _kept(rows: EncodedRows, most: int, memory: int) -> tuple[int, int]:

@@ -18,9 +18,9 @@ __device__ __forceinline__ void take_some(const Group& group, VERTEX neighbour, 
     for (u32 i = 0; i < AHEAD; ++i)
 #pragma unroll
         for (u32 j = 0; j < OWN; ++j) {
-            u32 fresh = rows[i].word[j] & wanted.word[j];
-            gained.word[j] |= fresh;
-            wanted.word[j] ^= fresh;
+            u32 newly_visited = rows[i].word[j] & wanted.word[j];
+            gained.word[j] |= newly_visited;
+            wanted.word[j] ^= newly_visited;
         }
 }
 
@@ -62,7 +62,7 @@ extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 first, u64 last, const u3
     PerVertex per_vertex{vertex_reached, vertex_total, vertex_largest, level};
     Row alive = group.load(live, 0);
     for (u64 place = first / WARP + global_thread() / WARP; place * WARP < last; place += global_threads() / WARP) {
-        u32 done = complete[place], old = next_marks[place], fresh = 0, over = 0;
+        u32 done = complete[place], old = next_marks[place], newly_visited = 0, over = 0;
         if (done == ~0u && !old) continue;
         u64 mine = place * WARP + lane_id();
         const i64* offsets = offsets_of(source);
@@ -84,7 +84,7 @@ extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 first, u64 last, const u3
 #pragma unroll
                     for (u32 j = 0; j < OWN; ++j) known.word[j] |= gained.word[j];
                     group.store(seen, v, known);
-                    fresh |= 1u << slot;
+                    newly_visited |= 1u << slot;
                     if (group.lane == 0) {
                         ++found.vertices;
                         found.arcs += u64(to - from);
@@ -93,12 +93,12 @@ extern "C" __global__ void pull(SOURCE_PARAMETERS, u64 first, u64 last, const u3
                     per_vertex.add(group, v, gained);
                 }
             }
-            if ((fresh | old) >> slot & 1) group.store(next, v, gained);
+            if ((newly_visited | old) >> slot & 1) group.store(next, v, gained);
         }
-        fresh = __reduce_or_sync(ALL_LANES, fresh);
+        newly_visited = __reduce_or_sync(ALL_LANES, newly_visited);
         over = __reduce_or_sync(ALL_LANES, over);
         if (lane_id() == 0) {
-            next_marks[place] = fresh;
+            next_marks[place] = newly_visited;
             if (over) complete[place] = done | over;
         }
     }

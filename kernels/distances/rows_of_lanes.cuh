@@ -19,9 +19,9 @@ __device__ __forceinline__ Row load_if(const Group& group, const u32* rows, bool
 __device__ __forceinline__ void move_bits(const Row& row, Row& wanted, Row& gained) {
 #pragma unroll
     for (u32 j = 0; j < OWN; ++j) {
-        u32 fresh = row.word[j] & wanted.word[j];
-        gained.word[j] |= fresh;
-        wanted.word[j] ^= fresh;
+        u32 newly_visited = row.word[j] & wanted.word[j];
+        gained.word[j] |= newly_visited;
+        wanted.word[j] ^= newly_visited;
     }
 }
 
@@ -66,9 +66,9 @@ __device__ __forceinline__ void take_each(const Group& group, const Rows& source
     __syncwarp();
     for (u32 lanes = __ballot_sync(ALL_LANES, left.begin < left.end && has_bits(wanted)); lanes; lanes &= lanes - 1) {
         u32 from = __ffs(lanes) - 1;
-        Row its = row_of_lane(wanted, from), taken = {};
-        take_together(group, source, stretch_of_lane(left, from), frontier, its, taken);
-        if (lane_id() == from) move_bits(taken, wanted, gained);
+        Row its = row_of_lane(wanted, from), shared_gain = {};
+        take_together(group, source, stretch_of_lane(left, from), frontier, its, shared_gain);
+        if (lane_id() == from) move_bits(shared_gain, wanted, gained);
     }
 }
 
@@ -95,16 +95,16 @@ extern "C" __global__ void __launch_bounds__(MAX_BLOCK, FEWEST_BLOCKS)
         for (u32 j = 0; j < OWN; ++j) wanted.word[j] = asks ? alive.word[j] & ~known.word[j] : 0;
         bool over = asks && !has_bits(wanted);
         take_each(group, source, whole_row(v, begin, end), frontier, wanted, gained);
-        bool fresh = has_bits(gained);
-        if (fresh) {
+        bool newly_visited = has_bits(gained);
+        if (newly_visited) {
             group.store(seen, v, {known.word[0] | gained.word[0], known.word[1] | gained.word[1]});
             ++found.vertices;
             found.arcs += u64(end - begin);
             found.add(group, gained);
             per_vertex.add(group, v, gained);
         }
-        if (fresh || old >> lane_id() & 1) group.store(next, v, gained);
-        u32 now_marked = __ballot_sync(ALL_LANES, fresh), now_over = __ballot_sync(ALL_LANES, over);
+        if (newly_visited || old >> lane_id() & 1) group.store(next, v, gained);
+        u32 now_marked = __ballot_sync(ALL_LANES, newly_visited), now_over = __ballot_sync(ALL_LANES, over);
         if (lane_id() == 0) {
             next_marks[place] = now_marked;
             if (now_over) complete[place] = done | now_over;

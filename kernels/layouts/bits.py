@@ -28,12 +28,12 @@ def low_width_bits(vertex_bits):  # type: ignore[no-untyped-def]
 def get_bits(words, position, width):  # type: ignore[no-untyped-def]
     """Read `width` <= 64 bits from uint32 words as uint64; the caller has checked that they are there."""
     value = numpy.uint64(0)
-    taken = 0
-    while taken < width:
+    done_bits = 0
+    while done_bits < width:
         inside = position & 31
         part = numpy.uint64(words[position >> 5]) >> numpy.uint64(inside)
-        value |= part << numpy.uint64(taken)
-        taken += 32 - inside
+        value |= part << numpy.uint64(done_bits)
+        done_bits += 32 - inside
         position += 32 - inside
     if width < 64:
         value &= (numpy.uint64(1) << numpy.uint64(width)) - numpy.uint64(1)
@@ -46,12 +46,12 @@ def put_bits(stream, position, value, width):  # type: ignore[no-untyped-def]
     left = width
     while left > 0:
         inside = position & 7
-        taken = min(left, 8 - inside)
-        part = value & numpy.uint64((1 << taken) - 1)
+        done_bits = min(left, 8 - inside)
+        part = value & numpy.uint64((1 << done_bits) - 1)
         stream[position >> 3] |= numpy.uint8(part << numpy.uint64(inside))
-        value >>= numpy.uint64(taken)
-        position += taken
-        left -= taken
+        value >>= numpy.uint64(done_bits)
+        position += done_bits
+        left -= done_bits
     return position
 
 

@@ -121,14 +121,14 @@ def cut_rows(byte_offsets: NDArray[numpy.int64], room: int) -> tuple[NDArray[num
     edges = numpy.append(numpy.arange(0, rows, GROUP), rows)
     at = byte_offsets[edges]
     first_lines, last_lines = at // LINE, -(-at // LINE)
-    cuts, taken = [0], 0
+    cuts, most_lines = [0], 0
     while cuts[-1] < len(edges) - 1:
         place = cuts[-1]
         # The first edge whose lines, up to it, no longer fit; at least one group is taken.
         fitting = int(numpy.searchsorted(last_lines, first_lines[place] + room // LINE, side="right")) - 1
         cuts.append(max(place + 1, fitting))
-        taken = max(taken, int(last_lines[cuts[-1]] - first_lines[place]))
-    return edges[cuts].astype(numpy.uint64), max(1, taken) * LINE
+        most_lines = max(most_lines, int(last_lines[cuts[-1]] - first_lines[place]))
+    return edges[cuts].astype(numpy.uint64), max(1, most_lines) * LINE
 
 
 def long_rows(

@@ -2,7 +2,7 @@
 //
 // Contract: columns VERTEX (arcs) hold numbers as of the level's start. A piece is a list of 2 to PIECE of
 // them, columns[starts[p]] and the lengths[p] - 1 after it, grouped by their range, number >> level. A warp takes
-// a piece. sides is a bitmap: bit v tells whether v is in its range's upper half. place VERTEX (vertices) is
+// a piece. upper_half is a bitmap: bit v tells whether v is in its range's upper half. place VERTEX (vertices) is
 // where v is now. Any block of up to 128 threads that is a multiple of 32.
 // Paper: Dhulipala et al., Compressing Graphs and Indexes with Recursive Graph Bisection, KDD 2016, section 4.
 //
@@ -33,12 +33,12 @@ extern "C" __global__ void list_pieces(const i64* row_offsets, u64 vertices, con
 }
 
 // place[v] = v, and the bitmap for a level.
-extern "C" __global__ void begin_level(u64 vertices, u32 level, VERTEX* place, u32* sides) {
+extern "C" __global__ void begin_level(u64 vertices, u32 level, VERTEX* place, u32* upper_half) {
     u64 rounded = (vertices + WARP - 1) / WARP * WARP;
     for (u64 v = global_thread(); v < rounded; v += global_threads()) {
         if (v < vertices) place[v] = VERTEX(v);
         u32 word = __ballot_sync(ALL_LANES, v >> (level - 1) & 1);
-        if (lane_id() == 0) sides[v / WARP] = word;
+        if (lane_id() == 0) upper_half[v / WARP] = word;
     }
 }
 
@@ -53,7 +53,7 @@ struct Window {
     bool leads; // the first of them
 };
 
-__device__ __forceinline__ Window look(const VERTEX* columns, const u32* sides, u32 level, u32 first, u32 length,
+__device__ __forceinline__ Window look(const VERTEX* columns, const u32* upper_half, u32 level, u32 first, u32 length,
                                        u64 before) {
     Window window;
     u32 i = first + lane_id();
@@ -62,7 +62,7 @@ __device__ __forceinline__ Window look(const VERTEX* columns, const u32* sides, 
     u64 range = window.vertex >> level;
     u64 left = __shfl_up_sync(ALL_LANES, range, 1);
     if (lane_id() == 0) left = before;
-    window.side = window.inside && (sides[window.vertex / WARP] >> (window.vertex % WARP) & 1);
+    window.side = window.inside && (upper_half[window.vertex / WARP] >> (window.vertex % WARP) & 1);
     window.lanes = __ballot_sync(ALL_LANES, window.inside);
     window.heads = __ballot_sync(ALL_LANES, window.inside && range != left);
     window.upper = __ballot_sync(ALL_LANES, window.side);
@@ -80,12 +80,12 @@ __device__ __forceinline__ u64 last_range(const Window& window, u32 level) {
 }
 
 // counts[run] = neighbours << 16 | those in the upper half, of every run of a piece.
-__device__ __forceinline__ void count_runs(const VERTEX* columns, const u32* sides, u32 level, u32 length,
+__device__ __forceinline__ void count_runs(const VERTEX* columns, const u32* upper_half, u32 level, u32 length,
                                            u32* counts) {
     u32 runs = 0;
     u64 before = ~0ull;
     for (u32 first = 0; first < length; first += WARP) {
-        Window window = look(columns, sides, level, first, length, before);
+        Window window = look(columns, upper_half, level, first, length, before);
         u32 starts = __popc(window.heads & (lanes_below() | 1u << lane_id()));
         if (window.leads) {
             u32 count = __popc(window.mine) << 16 | __popc(window.mine & window.upper);
@@ -107,22 +107,22 @@ __device__ __forceinline__ void add_gain(const Window& window, u32 count, const 
 
 // gain[v] += what every list that holds v would save if v changed halves.
 extern "C" __global__ void add_gains(const i64* starts, const u32* lengths, u64 pieces, const VERTEX* columns,
-                                     const u32* sides, u32 level, const i32* table, u64* gain) {
+                                     const u32* upper_half, u32 level, const i32* table, u64* gain) {
     __shared__ u32 of_warps[WARPS][PIECE];
     u32* counts = of_warps[warp_id()];
     for (u64 piece = global_thread() / WARP; piece < pieces; piece += global_threads() / WARP) {
         const VERTEX* list = columns + starts[piece];
         u32 length = lengths[piece];
         if (length <= WARP) {
-            Window window = look(list, sides, level, 0, length, ~0ull);
+            Window window = look(list, upper_half, level, 0, length, ~0ull);
             add_gain(window, __popc(window.mine) << 16 | __popc(window.mine & window.upper), table, gain);
             continue;
         }
-        count_runs(list, sides, level, length, counts);
+        count_runs(list, upper_half, level, length, counts);
         u32 runs = 0;
         u64 before = ~0ull;
         for (u32 first = 0; first < length; first += WARP) {
-            Window window = look(list, sides, level, first, length, before);
+            Window window = look(list, upper_half, level, first, length, before);
             u32 run = runs + __popc(window.heads & (lanes_below() | 1u << lane_id())) - 1;
             add_gain(window, window.inside ? counts[run] : 0, table, gain);
             runs += __popc(window.heads);
@@ -133,10 +133,10 @@ extern "C" __global__ void add_gains(const i64* starts, const u32* lengths, u64 
 }
 
 // Ascending keys are ascending ranges and halves, falling gains, ascending vertices. Gains become zero.
-extern "C" __global__ void exchange_keys(u64 vertices, u32 level, u32 width, const u32* sides, i64* gain, u64* keys) {
+extern "C" __global__ void exchange_keys(u64 vertices, u32 level, u32 width, const u32* upper_half, i64* gain, u64* keys) {
     i64 most = (1ll << (width - 1)) - 1;
     for (u64 v = global_thread(); v < vertices; v += global_threads()) {
-        u64 half = v >> level << 1 | (sides[v / WARP] >> (v % WARP) & 1);
+        u64 half = v >> level << 1 | (upper_half[v / WARP] >> (v % WARP) & 1);
         u64 fallen = u64(most - min(max(gain[v], -most), most));
         keys[v] = half << (width + level) | fallen << level | (v & ((1ull << level) - 1));
         gain[v] = 0;
@@ -144,7 +144,7 @@ extern "C" __global__ void exchange_keys(u64 vertices, u32 level, u32 width, con
 }
 
 // Exchange the vertex of the i-th gain in each lower half with that of its upper half, while both save.
-extern "C" __global__ void exchange(const u64* keys, u64 vertices, u32 level, u32 width, VERTEX* place, u32* sides) {
+extern "C" __global__ void exchange(const u64* keys, u64 vertices, u32 level, u32 width, VERTEX* place, u32* upper_half) {
     u64 half = 1ull << (level - 1), most = (1ull << (width - 1)) - 1;
     u64 low_bits = (1ull << level) - 1, gain_bits = (1ull << width) - 1;
     for (u64 i = global_thread(); i < vertices; i += global_threads()) {
@@ -155,13 +155,13 @@ extern "C" __global__ void exchange(const u64* keys, u64 vertices, u32 level, u3
         VERTEX moved = place[one];
         place[one] = place[other];
         place[other] = moved;
-        atomicXor(&sides[one / WARP], 1u << (one % WARP));
-        atomicXor(&sides[other / WARP], 1u << (other % WARP));
+        atomicXor(&upper_half[one / WARP], 1u << (one % WARP));
+        atomicXor(&upper_half[other / WARP], 1u << (other % WARP));
     }
 }
 
 // Renumber the pieces by `place`, and group each range's neighbours by half.
-extern "C" __global__ void split(const i64* starts, const u32* lengths, u64 pieces, VERTEX* columns, const u32* sides,
+extern "C" __global__ void split(const i64* starts, const u32* lengths, u64 pieces, VERTEX* columns, const u32* upper_half,
                                  u32 level, const VERTEX* place) {
     __shared__ u32 counts_of_warps[WARPS][PIECE];
     __shared__ VERTEX of_warps[WARPS][PIECE];
@@ -170,12 +170,12 @@ extern "C" __global__ void split(const i64* starts, const u32* lengths, u64 piec
     for (u64 piece = global_thread() / WARP; piece < pieces; piece += global_threads() / WARP) {
         VERTEX* list = columns + starts[piece];
         u32 length = lengths[piece];
-        count_runs(list, sides, level, length, counts);
+        count_runs(list, upper_half, level, length, counts);
         // The run that goes on from the window before: where it starts, and what of it was seen in each half.
         u32 runs = 0, start = 0, lower_seen = 0, upper_seen = 0;
         u64 before = ~0ull;
         for (u32 first = 0; first < length; first += WARP) {
-            Window window = look(list, sides, level, first, length, before);
+            Window window = look(list, upper_half, level, first, length, before);
             u32 starting = __popc(window.heads & (lanes_below() | 1u << lane_id()));
             u32 leader = __ffs(window.mine) - 1;
             if (window.inside) {

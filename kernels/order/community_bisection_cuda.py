@@ -60,17 +60,17 @@ def refine(
     width = numpy.uint32(gain_bits(vertices))
     result = permutation.copy()
     place = cupy.empty(vertices, permutation.dtype)
-    sides = cupy.empty(-(-vertices // 32), cupy.uint32)
+    upper_half = cupy.empty(-(-vertices // 32), cupy.uint32)
     gain, keys = cupy.zeros(vertices, cupy.int64), cupy.empty(vertices, cupy.uint64)
     for each in range(index_bits(vertices), SMALLEST - 1, -1):
         level = numpy.uint32(each)
-        of_vertices("begin_level", vertices, vertices, level, place, sides)
+        of_vertices("begin_level", vertices, vertices, level, place, upper_half)
         for _ in range(rounds):
-            of_pieces("add_gains", *pieces, sides, level, table, gain)
-            of_vertices("exchange_keys", vertices, vertices, level, width, sides, gain, keys)
+            of_pieces("add_gains", *pieces, upper_half, level, table, gain)
+            of_vertices("exchange_keys", vertices, vertices, level, width, upper_half, gain, keys)
             keys.sort()
-            of_vertices("exchange", vertices, keys, vertices, level, width, place, sides)
-        of_pieces("split", *pieces, sides, level, place)
+            of_vertices("exchange", vertices, keys, vertices, level, width, place, upper_half)
+        of_pieces("split", *pieces, upper_half, level, place)
         result = place[result]
     if room is not None:
         # Pinned memory goes when this returns, and must not while a kernel works on it.

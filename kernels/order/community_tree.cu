@@ -140,9 +140,9 @@ __device__ __forceinline__ void each_arc(const i64* row_offsets, const VERTEX* c
             bool inside = i < row_offsets[member + 1];
             VERTEX column = inside ? columns[i] : 0;
             VERTEX other = inside ? cluster[column] : 0;
-            bool taken = inside && (other == mine) == within;
-            u32 lanes = __ballot_sync(ALL_LANES, taken);
-            if (taken) write(place + __popc(lanes & lanes_below()), mine, other, column);
+            bool selected = inside && (other == mine) == within;
+            u32 lanes = __ballot_sync(ALL_LANES, selected);
+            if (selected) write(place + __popc(lanes & lanes_below()), mine, other, column);
             place += __popc(lanes);
         }
     }

@@ -248,7 +248,7 @@ def _build_rows(
 ) -> int:
     """Add up the arcs of clusters low to high in a hash table that is empty before and after each."""
     (offsets, columns, weights), (first, members) = graph, groups
-    (slots, taken), (new_columns, new_weights) = table, found
+    (slots, used_slots), (new_columns, new_weights) = table, found
     mask = len(slots) - 1
     used = 0
     for each in range(low, high):
@@ -266,11 +266,11 @@ def _build_rows(
                     slots[place] = used
                     new_columns[used] = other
                     new_weights[used] = 0
-                    taken[used - begin] = place
+                    used_slots[used - begin] = place
                     used += 1
                 new_weights[slots[place]] += weights[j] if len(weights) else 1
         for i in range(used - begin):
-            slots[taken[i]] = -1
+            slots[used_slots[i]] = -1
         lengths[each - low] = used - begin
     return used
 

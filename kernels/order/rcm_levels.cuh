@@ -110,8 +110,8 @@ __device__ __forceinline__ void go_through(Step& step, Frontier f, const Limits&
         }
         u32& side = alone ? own_turn : turn;
         u32 after = side + 1 < SIDES ? side + 1 : 0;
-        Tally* sides = alone ? own : tallies;
-        step(Team{arrivals, alone}, f, sides[side], sides[after]);
+        Tally* step_tallies = alone ? own : tallies;
+        step(Team{arrivals, alone}, f, step_tallies[side], step_tallies[after]);
         side = after;
         if (alone && !(limits.go(f) && f.end - f.begin <= 2 * limits.solo)) {
             alone = false;

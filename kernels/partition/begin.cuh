@@ -41,7 +41,7 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, const Sourc
         count_source(r, source.id, source.delegate, compacted, delegate);
         r.counts[N_NEW] = normal;
     }
-    fill_but(r.planes, r.local_words, 0u, word, bit);
+    fill_but(r.depth_digits, r.local_words, 0u, word, bit);
     fill_but(r.delegate_depths, w.delegate_count, u8(0), source.delegate, u8(shallow(0)));
     if (TREE) fill(r.delegate_keys, w.delegate_count, NO_KEY);
     if (TREE == SMALLEST) fill(r.keys, r.local, NO_KEY), fill(r.classed, r.local_words, 0u);
@@ -54,7 +54,7 @@ __device__ __forceinline__ void begin(const World& w, const Rank& r, const Sourc
     fill(r.found, 2 * w.words, 0u);
     if (r.sent) fill(r.sent, w.rank_count * r.sent_words, 0u);
     for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) {
-        r.bin_tail[i] = r.bin_start[i];
+        r.bin_end[i] = r.bin_start[i];
         r.came[i] = r.came[w.rank_count + i] = w.ranks[i].bin_start[r.rank];
     }
 }

@@ -13,7 +13,7 @@ from gravel.kernels.buffers import Table, table
 COUNTS, SIDES = 16, 3
 """Of the counters of a search, as in `kernels/partition/rank.cuh`."""
 
-PLANES = 8
+DEPTH_DIGITS = 8
 """Bitmaps of binary digits of labels, as in `kernels/partition/labels.cuh`."""
 
 TILE = 1024
@@ -75,13 +75,13 @@ def shared(size: Size) -> Table:
         front=("u4", size.largest),
         delegate_keys=(size.key, size.delegates * with_tree),
         bin_start=("u8", size.ranks + 1),
-        bin_tail=("u8", size.ranks),
+        bin_end=("u8", size.ranks),
         bin_ids=("u4", size.binned),
-        bin_tails=("u4", size.binned * with_tree),
+        bin_sources=("u4", size.binned * with_tree),
         relay_start=("u8", size.groups + 1 if size.groups else 0),
-        relay_tail=("u8", size.groups),
+        relay_end=("u8", size.groups),
         relay_ids=("u4", size.relayed),
-        relay_tails=(size.vertex, size.relayed * with_tree),
+        relay_sources=(size.vertex, size.relayed * with_tree),
     )
 
 
@@ -91,7 +91,7 @@ def search(size: Size) -> Table:
     return table(
         distance=("i4", size.own),
         delegate_distance=("i4", size.delegates * size.sends),
-        planes=("u4", PLANES * words * apart),
+        depth_digits=("u4", DEPTH_DIGITS * words * apart),
         delegate_depths=("u1", size.delegates * apart),
         predecessors=(size.key, size.own * (size.tree == ANY)),
         keys=(size.key, size.local * (size.tree > 0)),
@@ -111,7 +111,7 @@ def search(size: Size) -> Table:
         sent=("u4", size.ranks * size.largest * (size.uniquify and size.ranks > 1)),
         came=("u8", 2 * size.ranks),
         relay_sent=("u4", size.groups * size.largest * size.uniquify),
-        relay_taken=("u8", 2 * size.ranks if size.groups else 0),
+        relay_read=("u8", 2 * size.ranks if size.groups else 0),
     )
 
 

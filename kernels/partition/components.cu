@@ -71,8 +71,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
         if (warp_id() == 0) {
             bool more = round ? any_fell(w, (round - 1) % SIDES) : rank_count > 1;
             if (lane_id() == 0) falling = more;
-            u64 told = round ? 0 : least_told(w);
-            if (lane_id() == 0 && !round) least = told;
+            u64 reported = round ? 0 : smallest_reported(w);
+            if (lane_id() == 0 && !round) least = reported;
         }
         __syncthreads();
         if (!falling) break;

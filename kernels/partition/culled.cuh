@@ -98,7 +98,7 @@ __device__ __forceinline__ void send_in_order(u32 ranks, const Rank& r, const bo
                 before[bin][warp] = (unsigned short)(sum);
                 sum += own;
             }
-            if (sum) begins[bin] = atomicAdd(&r.bin_tail[first + bin], u64(sum));
+            if (sum) begins[bin] = atomicAdd(&r.bin_end[first + bin], u64(sum));
         }
         __syncthreads();
 #pragma unroll

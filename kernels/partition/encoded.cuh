@@ -17,8 +17,8 @@ __device__ __forceinline__ void reach(const World& w, const Rank& r, u32 reading
     if (reading == READ_NN) {
         const bool lives[1] = {live};
         const VERTEX vertex[1] = {neighbour};
-        const u32 owners[1] = {u32(owner)};
-        reach_normals<false>(w, r, lives, vertex, owners);
+        const u32 row_owner[1] = {u32(owner)};
+        reach_normals<false>(w, r, lives, vertex, row_owner);
     } else if (live && reading == READ_ND)
         claim_delegate(r, found, neighbour, vertex_of(r, u32(owner), w.rank_count));
     else if (live && reading == READ_DN)
@@ -98,20 +98,20 @@ __device__ __forceinline__ void visit_dd(const World& w, const Rank& r, u64 tail
 __device__ __noinline__ u32 first_of_row(bool asked, u64 row, const OFFSET* offsets, Columns<u32> columns,
                                        const u32* seen) {
     const Rows& rows = *columns.rows;
-    bool open = asked && offsets[row] != offsets[row + 1];
+    bool unvisited = asked && offsets[row] != offsets[row + 1];
     u32 hit = NONE;
-    if (open) {
+    if (unvisited) {
         Cursor cursor = open_row(rows, row);
-        for (u32 tries = 0; tries < CURSOR_TRIES && open && hit == NONE; ++tries) {
+        for (u32 tries = 0; tries < CURSOR_TRIES && unvisited && hit == NONE; ++tries) {
             VERTEX neighbour = VERTEX(0);
             if (!next_neighbour(rows, cursor, neighbour)) {
-                open = row_units(rows, row) > 1;
+                unvisited = row_units(rows, row) > 1;
                 break;
             }
             if (test_bit(seen, neighbour)) hit = neighbour;
         }
     }
-    u32 left = __ballot_sync(ALL_LANES, open && hit == NONE);
+    u32 left = __ballot_sync(ALL_LANES, unvisited && hit == NONE);
     while (left) {
         u32 lane = __ffs(left) - 1, result = NONE;
         left &= left - 1;

@@ -4,23 +4,23 @@
 
 // Of a depth what is kept until the end: 0 where nothing was reached, then one more than the depth. Labels of the deepest
 // levels are written at once, under DEEP. Delegates have bytes. Of normal vertices each binary digit is in a bitmap of its
-// own, a plane: a level writes words of those digits that it has, where bytes would be eight times as many, and whole
+// own: a level writes words of those digits that it has, where bytes would be eight times as many, and whole
 // labels, of which each level writes some everywhere, would go to memory and back every time.
-constexpr u32 DEEP = 255, PLANES = 8;
+constexpr u32 DEEP = 255, DEPTH_DIGITS = 8;
 
 __device__ __forceinline__ u32 shallow(i32 depth) { return u32(depth) + 1 < DEEP ? u32(depth) + 1 : DEEP; }
 
 // Label the vertices of word `own` that are newly visited. Each word is labelled in every level, and the first that has a digit
-// writes all of its plane, which so needs no clearing.
+// writes all of its bitmap, which so needs no clearing.
 __device__ __forceinline__ void label(const Rank& r, u64 own, u32 newly, i32 depth) {
     u32 code = shallow(depth);
     if (code == DEEP) {
         for (u32 bits = newly; bits; bits &= bits - 1) r.distance[local_of(r, u32(own) * WARP + __ffs(bits) - 1)] = depth;
         return;
     }
-    bool opens = !(code & code - 1);  // a plane
+    bool opens = !(code & code - 1);  // a bitmap
     for (u32 rest = code; (newly || opens) && rest; rest &= rest - 1) {
-        u32* word = &r.planes[u64(__ffs(rest) - 1) * r.local_words + own];
+        u32* word = &r.depth_digits[u64(__ffs(rest) - 1) * r.local_words + own];
         if (opens)
             *word = newly;
         else
@@ -49,9 +49,9 @@ __device__ __forceinline__ void finish(const Rank& r) {
 
 // A warp puts the labels of a tile's vertices together, of as many words as it has lanes; TILE in
 // kernels/partition/cuda/compact_ids.py. The compact ids of a tile begin anywhere in a word, and two words are read for each quad.
-constexpr u32 TILE_WORDS = WARP, PLANE_WORDS = TILE_WORDS + 2;
+constexpr u32 TILE_WORDS = WARP, DIGIT_WORDS = TILE_WORDS + 2;
 constexpr u32 FEW_DIGITS = 4;  // of depths below 15, which are most where there are delegates
-static_assert(PLANES * PLANE_WORDS <= WORDS_OF_WARP, "a tile's planes lie in shared memory");
+static_assert(DEPTH_DIGITS * DIGIT_WORDS <= WORDS_OF_WARP, "a tile's planes lie in shared memory");
 
 // Of all ranks' keys for delegates the smallest; none for those that nothing `reached`.
 template <u32 N>
@@ -72,10 +72,10 @@ __device__ __forceinline__ void smallest_keys(const World& w, const Rank& r, con
     }
 }
 
-// Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `planes`, (digits, PLANE_WORDS), the
+// Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `depth_digits`, (digits, DIGIT_WORDS), the
 // first of which is that of compact id `base`. While levels are committed each byte would be an access of its own to a large
 // array.
-__device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u64 tile, u32 digits, u32 base, u32* planes) {
+__device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u64 tile, u32 digits, u32 base, u32* depth_digits) {
     constexpr u32 AT_ONCE = TREE ? 4 : 8;
     u32 end = r.own_tiles[tile + 1];
     for (u32 at = r.own_tiles[tile]; at < end; at += AT_ONCE * WARP) {
@@ -96,12 +96,12 @@ __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u
 #pragma unroll 1
                 for (u32 k = 0; k < digits; ++k) {
                     u32 bits = __ballot_sync(ALL_LANES, code[j] >> k & 1);
-                    if (lane_id() == k) planes[k * PLANE_WORDS + word] = bits;
+                    if (lane_id() == k) depth_digits[k * DIGIT_WORDS + word] = bits;
                 }
             } else
 #pragma unroll 1
                 for (u32 rest = code[j]; rest; rest &= rest - 1)
-                    atomicOr(&planes[(__ffs(rest) - 1) * PLANE_WORDS + place[j] / WARP], 1u << place[j] % WARP);
+                    atomicOr(&depth_digits[(__ffs(rest) - 1) * DIGIT_WORDS + place[j] / WARP], 1u << place[j] % WARP);
         }
         if (!TREE) continue;
         Key key[AT_ONCE];
@@ -112,20 +112,20 @@ __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u
     }
 }
 
-// The words of the planes from number `first` on go to `planes`, `count` of each digit.
-__device__ __forceinline__ void gather_planes(const Rank& r, u64 first, u32 count, u32 digits, bool deep, u32* planes) {
+// The words of the bitmaps from number `first` on go to `depth_digits`, `count` of each digit.
+__device__ __forceinline__ void gather_digits(const Rank& r, u64 first, u32 count, u32 digits, bool deep, u32* depth_digits) {
     for (u32 i = lane_id(); i < count; i += WARP) {
         u64 own = first + i;
-        u32 plane[PLANES], found = 0;
+        u32 digit_word[DEPTH_DIGITS], found = 0;
 #pragma unroll
-        for (u32 k = 0; k < PLANES; ++k) plane[k] = k < digits ? r.planes[k * r.local_words + own] : 0;
+        for (u32 k = 0; k < DEPTH_DIGITS; ++k) digit_word[k] = k < digits ? r.depth_digits[k * r.local_words + own] : 0;
 #pragma unroll
-        for (u32 k = 0; k < PLANES; ++k) found |= plane[k];
-        // What is seen and in no plane is labelled already.
+        for (u32 k = 0; k < DEPTH_DIGITS; ++k) found |= digit_word[k];
+        // What is seen and in no bitmap is labelled already.
         u32 written = deep ? r.seen[own] & ~found : 0;
 #pragma unroll
-        for (u32 k = 0; k < PLANES; ++k)
-            if (k < FEW_DIGITS || k < digits) planes[k * PLANE_WORDS + i] = plane[k] | written;
+        for (u32 k = 0; k < DEPTH_DIGITS; ++k)
+            if (k < FEW_DIGITS || k < digits) depth_digits[k * DIGIT_WORDS + i] = digit_word[k] | written;
     }
 }
 
@@ -142,9 +142,9 @@ __device__ __forceinline__ u32 ids_of_quad(u32 mask) {
     return (before & 0x3333u) | (~has & 0x1111u) << 2;
 }
 
-// The digits of one plane that a quad's compact ids have, from place `at` on, each in its byte.
-__device__ __forceinline__ u32 read_digit(const u32* planes, u32 at, u32 digit) {
-    const u32* words = &planes[digit * PLANE_WORDS + at / WARP];
+// The digits of one bitmap that a quad's compact ids have, from place `at` on, each in its byte.
+__device__ __forceinline__ u32 read_digit(const u32* depth_digits, u32 at, u32 digit) {
+    const u32* words = &depth_digits[digit * DIGIT_WORDS + at / WARP];
     return spread(__funnelshift_r(words[0], words[1], at % WARP) & 15, 1u << digit);
 }
 
@@ -156,21 +156,21 @@ struct alignas(16) QuadOf {
     T of[QUAD];
 };
 
-// A tile's vertices: their compact ids lie side by side, and so do their digits in a warp's planes.
+// A tile's vertices: their compact ids lie side by side, and so do their digits in a warp's bitmaps.
 struct Tile {
     u64 number;
-    u32 mask, before;  // of a lane's word: which vertices have compact ids, and how many places of the planes come before
+    u32 mask, before;  // of a lane's word: which vertices have compact ids, and how many places of the bitmaps come before
     u32 base;          // the compact id of the first place
 };
 
 // Labels of a whole tile, by quads of each lane. None has more than DIGITS, FEW_DIGITS at most.
 template <u32 DIGITS>
-__device__ __forceinline__ void widen_few(const Rank& r, const Tile& t, const u32* planes) {
+__device__ __forceinline__ void widen_few(const Rank& r, const Tile& t, const u32* depth_digits) {
     constexpr u32 AT_ONCE = TREE == ANY ? 2 : 1;  // whose keys are under way
     u32 window[DIGITS];
 #pragma unroll
     for (u32 k = 0; k < DIGITS; ++k) {
-        const u32* words = &planes[k * PLANE_WORDS + t.before / WARP];
+        const u32* words = &depth_digits[k * DIGIT_WORDS + t.before / WARP];
         window[k] = __funnelshift_r(words[0], words[1], t.before % WARP);
     }
     u32 shift = lane_id() % QUADS * QUAD;
@@ -204,13 +204,13 @@ __device__ __forceinline__ void widen_few(const Rank& r, const Tile& t, const u3
 }
 
 // The same of any tile.
-__device__ __forceinline__ void widen_any(const Rank& r, const Tile& t, u32 digits, const u32* planes) {
+__device__ __forceinline__ void widen_any(const Rank& r, const Tile& t, u32 digits, const u32* depth_digits) {
     u32 shift = lane_id() % QUADS * QUAD;
     for (u32 from = lane_id() / QUADS; from < TILE_WORDS; from += QUAD) {
         u32 mask = __shfl_sync(ALL_LANES, t.mask, from);
         u32 at = __shfl_sync(ALL_LANES, t.before, from) + __popc(mask & (1u << shift) - 1), bytes = 0;
         u64 local = (t.number * TILE_WORDS + from) * WARP + shift;
-        for (u32 k = 0; k < digits; ++k) bytes |= read_digit(planes, at, k);
+        for (u32 k = 0; k < digits; ++k) bytes |= read_digit(depth_digits, at, k);
         u32 ids = ids_of_quad(mask >> shift & 15);
         bytes = permute_bytes(bytes, 0, ids);
         for (u32 k = 0; k < QUAD && local + k < r.own; ++k) {
@@ -222,10 +222,11 @@ __device__ __forceinline__ void widen_any(const Rank& r, const Tile& t, u32 digi
 }
 
 // Make a search's labels, -1 where nothing was reached, of what levels of up to `deepest` left, and its predecessors.
-// `alone` is the source, if it is a vertex of this rank and has no compact id. `planes` is (PLANES, PLANE_WORDS) of a warp.
-__device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest, u64 alone, u32* planes) {
+// `alone` is the source, if it is a vertex of this rank and has no compact id. `depth_digits` is
+// (DEPTH_DIGITS, DIGIT_WORDS) of a warp.
+__device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest, u64 alone, u32* depth_digits) {
     bool deep = deepest + 1 >= DEEP;
-    u32 digits = deep ? PLANES : 32 - __clz(u32(deepest) + 1), warps = blockDim.x / WARP;
+    u32 digits = deep ? DEPTH_DIGITS : 32 - __clz(u32(deepest) + 1), warps = blockDim.x / WARP;
     u64 tiles = (r.own_words + TILE_WORDS - 1) / TILE_WORDS;
     // Tiles side by side go to different blocks, since delegates may lie side by side.
     for (u64 tile = u64(warp_id()) * gridDim.x + blockIdx.x; tile < tiles; tile += u64(warps) * gridDim.x) {
@@ -234,17 +235,17 @@ __device__ __forceinline__ void widen(const World& w, const Rank& r, u64 deepest
         u32 begin = r.tile_ids[tile], base = begin / WARP * WARP, end = begin + __shfl_sync(ALL_LANES, upto, WARP - 1);
         const Tile t{tile, mask, begin - base + upto - ids, base};
         __syncwarp();
-        gather_planes(r, base / WARP, (end - base + WARP - 1) / WARP, digits, deep, planes);
+        gather_digits(r, base / WARP, (end - base + WARP - 1) / WARP, digits, deep, depth_digits);
         __syncwarp();
-        bring_delegates(w, r, tile, digits, base, planes);
+        bring_delegates(w, r, tile, digits, base, depth_digits);
         __syncwarp();
         bool whole = (tile + 1) * TILE_WORDS * WARP <= r.own;
         if (whole && digits < FEW_DIGITS)
-            widen_few<FEW_DIGITS - 1>(r, t, planes);
+            widen_few<FEW_DIGITS - 1>(r, t, depth_digits);
         else if (whole && digits == FEW_DIGITS)
-            widen_few<FEW_DIGITS>(r, t, planes);
+            widen_few<FEW_DIGITS>(r, t, depth_digits);
         else
-            widen_any(r, t, digits, planes);
+            widen_any(r, t, digits, depth_digits);
         __syncwarp();
         if (lane_id() == 0 && alone / (TILE_WORDS * WARP) == tile) r.distance[alone] = 0;
     }

@@ -10,7 +10,7 @@
 constexpr u32 FIRST = PLACED ? 2 : 1;
 constexpr u32 TRIES = 4;      // columns that a lane has under way at once, after these
 constexpr u32 WAITING = 64;   // rows of a warp that are read at once, two by each lane
-constexpr u32 FEW_OPEN = 16;  // of these, up to which groups of lanes go on with them
+constexpr u32 FEW_UNVISITED = 16;  // of these, up to which groups of lanes go on with them
 
 #if !ENCODED  // that of encoded rows is in encoded.cuh
 
@@ -19,15 +19,15 @@ struct Later {
     OFFSET at[2], end[2];
     u32 hit[2];
 
-    __device__ __forceinline__ bool open(u32 k) const { return hit[k] == NONE && at[k] < end[k]; }
+    __device__ __forceinline__ bool unvisited(u32 k) const { return hit[k] == NONE && at[k] < end[k]; }
 };
 
-// Few rows are open, a bit of `open` each, for the first and the second of each lane: a team of lanes goes on with each
+// Few rows are open, a bit of `unvisited` each, for the first and the second of each lane: a team of lanes goes on with each
 // until half of them are over, so that none is left to wait for one long row alone.
-__device__ __forceinline__ void pull_in_groups(Later& l, const u32 (&open)[2], Columns<u32> columns, const u32* seen) {
-    u32 rows = __popc(open[0]) + __popc(open[1]), width = rows > 8 ? 2 : rows > 4 ? 4 : rows > 2 ? 8 : rows > 1 ? 16 : 32;
+__device__ __forceinline__ void pull_in_groups(Later& l, const u32 (&unvisited)[2], Columns<u32> columns, const u32* seen) {
+    u32 rows = __popc(unvisited[0]) + __popc(unvisited[1]), width = rows > 8 ? 2 : rows > 4 ? 4 : rows > 2 ? 8 : rows > 1 ? 16 : 32;
     u32 team = lane_id() / width, within = lane_id() % width, result = NONE, teams;
-    u64 left = u64(open[1]) << WARP | open[0];
+    u64 left = u64(unvisited[1]) << WARP | unvisited[0];
     for (u32 i = 0; i < team; ++i) left &= left - 1;
     u32 from = left ? __ffsll(left) - 1 : 0;
     OFFSET first_at = __shfl_sync(ALL_LANES, l.at[0], from % WARP), second_at = __shfl_sync(ALL_LANES, l.at[1], from % WARP);
@@ -53,10 +53,10 @@ __device__ __forceinline__ void pull_in_groups(Later& l, const u32 (&open)[2], C
     } while (2 * __popc(teams) > rows);
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
-        u32 own = ((k ? __popc(open[0]) : 0) + __popc(open[k] & lanes_below())) * width;
+        u32 own = ((k ? __popc(unvisited[0]) : 0) + __popc(unvisited[k] & lanes_below())) * width;
         u32 found = __shfl_sync(ALL_LANES, result, own % WARP);
         OFFSET upto = __shfl_sync(ALL_LANES, at, own % WARP);
-        if (open[k] >> lane_id() & 1) l.hit[k] = found, l.at[k] = upto;
+        if (unvisited[k] >> lane_id() & 1) l.hit[k] = found, l.at[k] = upto;
     }
 }
 
@@ -70,7 +70,7 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
         l.end[k] = row[k] == NONE ? 0 : offsets[row[k] + 1];
         l.hit[k] = NONE;
     }
-    u32 open[2];
+    u32 unvisited[2];
     do {
         u32 column[2][TRIES];
 #pragma unroll
@@ -84,13 +84,13 @@ __device__ __forceinline__ void later_seen(const u32 (&row)[2], const OFFSET* of
             for (u32 i = TRIES; i-- > 0;)
                 if (column[k][i] != NONE && test_bit(seen, column[k][i])) l.hit[k] = column[k][i];
             l.at[k] += TRIES;
-            open[k] = __ballot_sync(ALL_LANES, l.open(k));
+            unvisited[k] = __ballot_sync(ALL_LANES, l.unvisited(k));
         }
-    } while (__popc(open[0]) + __popc(open[1]) > FEW_OPEN);
-    while (open[0] | open[1]) {
-        pull_in_groups(l, open, columns, seen);
+    } while (__popc(unvisited[0]) + __popc(unvisited[1]) > FEW_UNVISITED);
+    while (unvisited[0] | unvisited[1]) {
+        pull_in_groups(l, unvisited, columns, seen);
 #pragma unroll
-        for (u32 k = 0; k < 2; ++k) open[k] = __ballot_sync(ALL_LANES, l.open(k));
+        for (u32 k = 0; k < 2; ++k) unvisited[k] = __ballot_sync(ALL_LANES, l.unvisited(k));
     }
     hit[0] = l.hit[0], hit[1] = l.hit[1];
 }
@@ -118,7 +118,7 @@ struct Pull {
     __device__ __forceinline__ const u32* seen() const { return visit == ND ? r.seen : r.delegates_seen; }
     __device__ __forceinline__ u32* newly() const { return normals() ? r.reached : found; }
     // Of a word's rows those that pull.
-    __device__ __forceinline__ u32 open(u64 word) const {
+    __device__ __forceinline__ u32 unvisited(u64 word) const {
         u32 rows = mask()[word] & ~own()[word];
         // The smallest parent may be in any subgraph.
         if (TREE == SMALLEST || !rows) return rows;
@@ -158,12 +158,12 @@ struct Pull {
 };
 
 // Check the deferred rows, WAITING at most, and take them off the list.
-__device__ __forceinline__ void pull_further(const Pull& l, u32* list, u32& held) {
-    u32 count = held < WAITING ? held : WAITING, row[2], parent[2];
-    held -= count;
+__device__ __forceinline__ void pull_further(const Pull& l, u32* list, u32& listed) {
+    u32 count = listed < WAITING ? listed : WAITING, row[2], parent[2];
+    listed -= count;
     __syncwarp();
 #pragma unroll
-    for (u32 k = 0; k < 2; ++k) row[k] = lane_id() + k * WARP < count ? list[held + lane_id() + k * WARP] : NONE;
+    for (u32 k = 0; k < 2; ++k) row[k] = lane_id() + k * WARP < count ? list[listed + lane_id() + k * WARP] : NONE;
     __syncwarp();
     later_seen(row, l.offsets(), l.columns(), l.seen(), parent);
 #pragma unroll
@@ -181,10 +181,10 @@ __device__ __forceinline__ u32* waiting_rows() {
 }
 
 // Add the first rows of each lane's word to the list, and take them out of `rest`.
-__device__ __forceinline__ void take_rows(u32* list, u32& held, u32 word, u32& rest) {
-    u32 own = __popc(rest), added = own < QUAD ? own : QUAD, upto = warp_inclusive_sum(added), at = held + upto - added;
+__device__ __forceinline__ void take_rows(u32* list, u32& listed, u32 word, u32& rest) {
+    u32 own = __popc(rest), added = own < QUAD ? own : QUAD, upto = warp_inclusive_sum(added), at = listed + upto - added;
     for (; added; --added, rest &= rest - 1) list[at++] = word * 32 + __ffs(rest) - 1;
-    held += __shfl_sync(ALL_LANES, upto, WARP - 1);
+    listed += __shfl_sync(ALL_LANES, upto, WARP - 1);
 }
 
 // Quads of each lane whose first columns are under way at once.
@@ -192,15 +192,15 @@ constexpr u32 QUADS_AT_ONCE = PLACED ? 1 : 2;
 
 // Of a warp's words, of which each lane has one, the rows that find a parent in their first columns. A word is as many
 // quads, of as many lanes.
-__device__ __forceinline__ u32 pull_first(const Pull& l, u32 word, u32 open) {
+__device__ __forceinline__ u32 pull_first(const Pull& l, u32 word, u32 unvisited) {
     u32 hits = 0;
-    for (u32 some = fours(open); some;) {
+    for (u32 some = fours(unvisited); some;) {
         u32 row[QUADS_AT_ONCE], bits[QUADS_AT_ONCE], first[QUADS_AT_ONCE], column[QUADS_AT_ONCE][QUAD * FIRST];
         u32 seen[QUADS_AT_ONCE][QUAD * FIRST];
 #pragma unroll
         for (u32 q = 0; q < QUADS_AT_ONCE; ++q) {
             first[q] = some ? __ffs(some) - 1 : WARP;
-            take_quad(word, open, some, row[q], bits[q]);
+            take_quad(word, unvisited, some, row[q], bits[q]);
 #pragma unroll
             for (u32 i = 0; i < FIRST; ++i) {
                 // If L1 kept them, it would lose the bits that are looked up.
@@ -248,20 +248,20 @@ __device__ __forceinline__ void pull(const World& w, const Rank& r, Subgraph vis
     const Pull l{w, r, visit, pullers, found};
     u32* list = waiting_rows();
     u32 words = u32(l.words()), warps = u32(global_threads() / WARP), warp = u32(global_thread() / WARP);
-    u32 width = words_at_once(words), held = 0;
+    u32 width = words_at_once(words), listed = 0;
     bool over = false;
     for (u32 round = 0; !over; ++round) {
         // Delegates of like length have like numbers, so their words are assigned round-robin to all warps.
         u32 word = l.normals() ? (round * warps + warp) * width + lane_id() : (round * width + lane_id()) * warps + warp;
         over = __shfl_sync(ALL_LANES, word, 0) >= words;
-        u32 open = lane_id() < width && word < words ? l.open(word) : 0, hits = ENCODED ? 0 : pull_first(l, word, open);
+        u32 unvisited = lane_id() < width && word < words ? l.unvisited(word) : 0, hits = ENCODED ? 0 : pull_first(l, word, unvisited);
         if (hits) atomicOr(&l.newly()[word], hits);
-        u32 rest = open & ~hits;
+        u32 rest = unvisited & ~hits;
         // Most that do not find their first column have no other, and would read offsets to learn that.
         if (!ENCODED && rest) rest &= l.longer()[word];
         do {
-            take_rows(list, held, word, rest);
-            while (held >= WAITING || (over && held)) pull_further(l, list, held);
+            take_rows(list, listed, word, rest);
+            while (listed >= WAITING || (over && listed)) pull_further(l, list, listed);
         } while (__any_sync(ALL_LANES, rest));
     }
 }

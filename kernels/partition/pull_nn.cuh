@@ -36,15 +36,15 @@ __device__ __forceinline__ void pull_nn(const World&, const Rank&, bool) {}
 
 // Check the deferred nn rows, WAITING at most, and take them off the list. Rows ascend, so the first hit is the
 // smallest neighbour.
-__device__ __forceinline__ void pull_along_rows(const World& w, const Rank& r, u32* list, u32& held) {
-    u32 count = held < WAITING ? held : WAITING, ranks = u32(w.rank_count), row[2];
+__device__ __forceinline__ void pull_along_rows(const World& w, const Rank& r, u32* list, u32& listed) {
+    u32 count = listed < WAITING ? listed : WAITING, ranks = u32(w.rank_count), row[2];
     OFFSET at[2], end[2];
-    held -= count;
+    listed -= count;
     __syncwarp();
 #pragma unroll
     for (u32 k = 0; k < 2; ++k) {
         bool pulls = lane_id() + k * WARP < count;
-        row[k] = pulls ? list[held + lane_id() + k * WARP] : 0;
+        row[k] = pulls ? list[listed + lane_id() + k * WARP] : 0;
         at[k] = pulls ? r.nn_offsets[row[k]] : 0;
         end[k] = pulls ? r.nn_offsets[row[k] + 1] : 0;
     }
@@ -71,7 +71,7 @@ __device__ __forceinline__ void pull_along_rows(const World& w, const Rank& r, u
 // All that have nd arcs too are left out where they are reached in any case (`sweeps`).
 __device__ __forceinline__ void pull_nn(const World& w, const Rank& r, bool sweeps) {
     u32* list = waiting_rows();
-    u32 words = u32(r.local_words), warps = u32(global_threads() / WARP), width = words_at_once(words), held = 0;
+    u32 words = u32(r.local_words), warps = u32(global_threads() / WARP), width = words_at_once(words), listed = 0;
     bool over = false;
     for (u32 first = u32(global_thread() / WARP) * width; !over; first += warps * width) {
         over = first >= words;
@@ -80,8 +80,8 @@ __device__ __forceinline__ void pull_nn(const World& w, const Rank& r, bool swee
         // Who takes the smallest pulls for all.
         if (TREE != SMALLEST && rest) rest &= ~(*reinterpret_cast<volatile u32*>(&r.reached[word]) | (sweeps ? r.nd_mask[word] : 0));
         do {
-            take_rows(list, held, word, rest);
-            while (held >= WAITING || (over && held)) pull_along_rows(w, r, list, held);
+            take_rows(list, listed, word, rest);
+            while (listed >= WAITING || (over && listed)) pull_along_rows(w, r, list, listed);
         } while (__any_sync(ALL_LANES, rest));
     }
 }

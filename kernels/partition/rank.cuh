@@ -61,15 +61,15 @@ struct Rank {
     u32* front;           // (local_words)
     Key* delegate_keys;   // (delegates), if TREE
     const u64* bin_start;  // (ranks + 1)
-    u64* bin_tail;        // (ranks)
+    u64* bin_end;        // (ranks)
     u32* bin_ids;
-    u32* bin_tails;       // if TREE: local tails of the arcs
+    u32* bin_sources;       // if TREE: local tails of the arcs
     // What is listed for other groups, for kernels/partition/ranks_staged.cu alone: where the list for each begins and ends,
     // ids there, and if TREE the vertices at the tails.
     const u64* relay_start;
-    u64* relay_tail;
+    u64* relay_end;
     u32* relay_ids;
-    VERTEX* relay_tails;
+    VERTEX* relay_sources;
     u64 rank;
     const OFFSET *nn_offsets, *nd_offsets, *dn_offsets, *dd_offsets;
     Columns<VERTEX> nn_columns;
@@ -88,7 +88,7 @@ struct Rank {
     const u32 *own_places, *own_numbers;  // compact ids of vertices that are delegates, ascending, and their numbers
     const u32* own_tiles;                 // (tiles + 1) how many of them come before each tile
     i32 *distance, *delegate_distance;  // of delegates only for ranks that send
-    u32* planes;          // (PLANES, local_words) and
+    u32* depth_digits;          // (DEPTH_DIGITS, local_words) and
     u8* delegate_depths;  // (delegates): labels while levels are gone through, see labels.cuh
     Key* predecessors;    // (own), if ANY; with SMALLEST they are the keys
     Key* keys;            // (local), if TREE
@@ -104,7 +104,7 @@ struct Rank {
     u32* sent;            // (ranks, words of a rank) what was sent to each rank already, or null
     u64* came;            // (2, ranks) how far each rank's bin was read, of even and odd levels
     u32* relay_sent;      // (groups, words of a rank) what was listed already, or null
-    u64* relay_taken;     // (2, ranks) how far mates' bins for other groups were read
+    u64* relay_read;     // (2, ranks) how far mates' bins for other groups were read
     u64 local, local_words, own, own_words;  // compact ids, and vertices
     u64 sent_words;
     u64 nd_source_count, dn_filled, dd_filled;
@@ -139,9 +139,9 @@ __device__ __forceinline__ bool test_bit(const u32* bitmap, u32 place) { return 
 __device__ __forceinline__ bool set_bit(u32* bitmap, u32 place) {
     u32 bit = 1u << (place & 31);
     // Mostly others were here before, and a load is cheaper than an atomic.
-    bool open = !(*reinterpret_cast<volatile u32*>(&bitmap[place >> 5]) & bit);
-    if (open) atomicOr(&bitmap[place >> 5], bit);
-    return open;
+    bool unvisited = !(*reinterpret_cast<volatile u32*>(&bitmap[place >> 5]) & bit);
+    if (unvisited) atomicOr(&bitmap[place >> 5], bit);
+    return unvisited;
 }
 
 // Whether this thread alone set it.
@@ -162,12 +162,12 @@ __device__ __forceinline__ void claim(const u32* seen, u32* newly, Key* keys, co
                                       const Found& key) {
     // Then an atomic whose result nobody waits for does without the load that it would save.
     constexpr bool ASKS = TREE || !REACHED_HAS_SEEN;
-    bool open[N];
+    bool unvisited[N];
     u32 word[N];
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) open[k] = live[k] && ((REACHED_HAS_SEEN && TREE != SMALLEST) || !test_bit(seen, place[k]));
+    for (u32 k = 0; k < N; ++k) unvisited[k] = live[k] && ((REACHED_HAS_SEEN && TREE != SMALLEST) || !test_bit(seen, place[k]));
 #pragma unroll
-    for (u32 k = 0; k < N; ++k) word[k] = !open[k] ? ~0u : ASKS ? *reinterpret_cast<volatile u32*>(&newly[place[k] >> 5]) : 0;
+    for (u32 k = 0; k < N; ++k) word[k] = !unvisited[k] ? ~0u : ASKS ? *reinterpret_cast<volatile u32*>(&newly[place[k] >> 5]) : 0;
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
         u32 bit = 1u << (place[k] & 31);
@@ -178,7 +178,7 @@ __device__ __forceinline__ void claim(const u32* seen, u32* newly, Key* keys, co
     if (TREE != SMALLEST) return;
 #pragma unroll
     for (u32 k = 0; k < N; ++k)
-        if (open[k]) lower_key(&keys[place[k]], Key(key(k)));
+        if (unvisited[k]) lower_key(&keys[place[k]], Key(key(k)));
 }
 
 // The key of a normal vertex.

@@ -153,8 +153,8 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
             Tally tally;
             // Peer memory is far, so it is asked before the answer is needed, and by one thread of a block for each rank.
             bool asks = threadIdx.x < rank_count && threadIdx.x != r.rank;
-            u64 told = 0;
-            if (asks) told = STAGED ? tail_for(w, r, stages, threadIdx.x) : __ldcv(&ranks[threadIdx.x].bin_tail[r.rank]);
+            u64 reported = 0;
+            if (asks) reported = STAGED ? tail_for(w, r, stages, threadIdx.x) : __ldcv(&ranks[threadIdx.x].bin_end[r.rank]);
             if (!all.no_delegates)
                 commit_delegates(
                     w, r, tally,
@@ -167,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(512, ENCODED ? 1 : 2)
                     },
                     [&](const auto& d, const auto& mine) { label_delegates(w, r, d, mine, i32(ahead)); });
             if (rank_count > 1) {
-                if (asks) tails[threadIdx.x] = told;
+                if (asks) tails[threadIdx.x] = reported;
                 __syncthreads();
                 receive(w, r, stages, counts, side, tails);
                 __syncthreads();

@@ -26,7 +26,7 @@ __device__ __forceinline__ T take_places(T* tails, bool live, u32 to) {
 
 __device__ __forceinline__ void put(const Rank& r, u64 place, u32 id, u32 owner) {
     r.bin_ids[place] = id;
-    if (TREE) r.bin_tails[place] = local_of(r, owner);
+    if (TREE) r.bin_sources[place] = local_of(r, owner);
 }
 
 // The ends of nn arcs that other ranks own: they go to those ranks' bins (section V-B).
@@ -35,7 +35,7 @@ __device__ __forceinline__ void send(const Rank& r, const bool (&live)[N], const
                                      const u32 (&owner)[N]) {
 #pragma unroll
     for (u32 k = 0; k < N; ++k) {
-        u64 place = take_places(r.bin_tail, live[k], to[k]);
+        u64 place = take_places(r.bin_end, live[k], to[k]);
         if (live[k]) put(r, place, id[k], owner[k]);
     }
 }
@@ -54,7 +54,7 @@ __device__ __forceinline__ void send_together(u32 ranks, const Rank& r, const bo
     for (u32 k = 0; k < N; ++k) place[k] = take_places(counts, live[k], to[k]);
     __syncthreads();
     for (u32 to_rank = threadIdx.x; to_rank < ranks; to_rank += blockDim.x)
-        if (counts[to_rank]) begins[to_rank] = atomicAdd(&r.bin_tail[to_rank], u64(counts[to_rank]));
+        if (counts[to_rank]) begins[to_rank] = atomicAdd(&r.bin_end[to_rank], u64(counts[to_rank]));
     __syncthreads();
 #pragma unroll
     for (u32 k = 0; k < N; ++k)

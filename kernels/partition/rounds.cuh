@@ -78,11 +78,11 @@ __device__ __forceinline__ void publish(const Parts& w, const Part& r, bool firs
 }
 
 // The smallest label that any rank told of, below which none ever falls; the first warp calls it.
-__device__ __forceinline__ u64 least_told(const Parts& w) {
+__device__ __forceinline__ u64 smallest_reported(const Parts& w) {
     u64 least = ~0ull;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP) {
-        u64 told = load_relaxed_system(&w.ranks[from].counts[LEAST]);
-        least = told < least ? told : least;
+        u64 reported = load_relaxed_system(&w.ranks[from].counts[LEAST]);
+        least = reported < least ? reported : least;
     }
     for (u32 step = WARP / 2; step; step /= 2) {
         u64 other = __shfl_xor_sync(ALL_LANES, least, step);

@@ -35,8 +35,8 @@ __device__ __forceinline__ void begin_relay(const World& w, const Rank& r, const
     if (r.relay_sent) fill(r.relay_sent, groups * r.sent_words, 0u);
     for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) {
         u64 mate = own * members + i / groups, to = i % groups * members + place;
-        r.relay_taken[i] = r.relay_taken[w.rank_count + i] = w.ranks[mate].bin_start[to];
-        if (i < groups) r.relay_tail[i] = r.relay_start[i];
+        r.relay_read[i] = r.relay_read[w.rank_count + i] = w.ranks[mate].bin_start[to];
+        if (i < groups) r.relay_end[i] = r.relay_start[i];
         if (way_of(s, w.rank_count, i, r.rank) == BY_LIST)
             r.came[i] = r.came[w.rank_count + i] = w.ranks[i].relay_start[own];
     }
@@ -46,13 +46,13 @@ __device__ __forceinline__ void begin_relay(const World& w, const Rank& r, const
 // which is on the other `side`.
 __device__ __forceinline__ void relay(const World& w, const Rank& r, const Stages& s, u64* counts, u64 side) {
     u64 members = s.members, groups = w.rank_count / members, own = r.rank / members, place = r.rank % members;
-    const u64* taken = r.relay_taken + side * w.rank_count;
-    u64* next = r.relay_taken + (side ^ 1) * w.rank_count;
+    const u64* read_to = r.relay_read + side * w.rank_count;
+    u64* next = r.relay_read + (side ^ 1) * w.rank_count;
     for (u64 i = 0; i < w.rank_count; ++i) {
         u64 mate = own * members + i / groups, group = i % groups;
         if (group == own) continue;
         const Rank& sender = w.ranks[mate];
-        u64 first = taken[i], last = __ldcv(&sender.bin_tail[group * members + place]);
+        u64 first = read_to[i], last = __ldcv(&sender.bin_end[group * members + place]);
         if (global_thread() == 0) {
             next[i] = last;
             if (last > first && mate != r.rank) atomicAdd(&counts[ARRIVED], last - first);
@@ -63,10 +63,10 @@ __device__ __forceinline__ void relay(const World& w, const Rank& r, const Stage
             bool live = at < last;
             u32 id = live ? __ldcv(&sender.bin_ids[at]) : 0;
             if (live && r.relay_sent) live = set_once(r.relay_sent + group * r.sent_words, id);
-            u64 to = take_places(r.relay_tail, live, u32(group));
+            u64 to = take_places(r.relay_end, live, u32(group));
             if (!live) continue;
             r.relay_ids[to] = id;
-            if (TREE) r.relay_tails[to] = VERTEX(u64(__ldcv(&sender.bin_tails[at])) * w.rank_count + mate);
+            if (TREE) r.relay_sources[to] = VERTEX(u64(__ldcv(&sender.bin_sources[at])) * w.rank_count + mate);
         }
     }
 }
@@ -75,7 +75,7 @@ __device__ __forceinline__ void relay(const World& w, const Rank& r, const Stage
 __device__ __forceinline__ u64 tail_for(const World& w, const Rank& r, const Stages& s, u64 from) {
     Way way = way_of(s, w.rank_count, from, r.rank);
     if (way == BY_NONE) return 0;
-    return __ldcv(way == BY_BIN ? &w.ranks[from].bin_tail[r.rank] : &w.ranks[from].relay_tail[r.rank / s.members]);
+    return __ldcv(way == BY_BIN ? &w.ranks[from].bin_end[r.rank] : &w.ranks[from].relay_end[r.rank / s.members]);
 }
 
 // Take in what other ranks' nn arcs reached here, up to `tails` in their bins and lists.
@@ -89,9 +89,9 @@ __device__ __forceinline__ void receive(const World& w, const Rank& r, const Sta
         const Rank& sender = w.ranks[from];
         if (way == BY_BIN)
             receive_from(r, counts, came[from], tails[from], next[from], sender.bin_ids,
-                         [&](u64 i) { return u64(__ldcv(&sender.bin_tails[i])) * w.rank_count + from; });
+                         [&](u64 i) { return u64(__ldcv(&sender.bin_sources[i])) * w.rank_count + from; });
         else
             receive_from(r, counts, came[from], tails[from], next[from], sender.relay_ids,
-                         [&](u64 i) { return u64(__ldcv(&sender.relay_tails[i])); });
+                         [&](u64 i) { return u64(__ldcv(&sender.relay_sources[i])); });
     }
 }

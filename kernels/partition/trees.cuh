@@ -74,9 +74,9 @@ __device__ __forceinline__ void link(u32* parents, u32 a, u32 b, u32 giant) {
     b = top_of(parents, b, giant);
     while (a != b) {
         u32 high = a > b ? a : b, low = a > b ? b : a;
-        u32 held = atomicCAS(&parents[high], high, low);
-        if (held == high) return;
-        a = top_of(parents, held, giant);
+        u32 previous = atomicCAS(&parents[high], high, low);
+        if (previous == high) return;
+        a = top_of(parents, previous, giant);
         b = top_of(parents, low, giant);
     }
 }

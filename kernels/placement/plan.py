@@ -178,11 +178,11 @@ def _plan(name: str, sizes: Sizes, limits: Limits) -> Plan:
     if limits.device is not None:
         buffer = min(buffer, (limits.device - sizes.beside) // BUFFERS)
     buffer = max(LEAST_BUFFER, buffer // LEAST_BUFFER * LEAST_BUFFER)
-    taken = BUFFERS * buffer
+    ring_bytes = BUFFERS * buffer
     # On the device no buffer is larger than the rows.
     there = BUFFERS * min(buffer, max(LEAST_BUFFER, sizes.rows))
     reason = "the rows exceed host memory"
-    return Plan(name, sizes.beside + there, taken, reason, buffer_bytes=buffer)
+    return Plan(name, sizes.beside + there, ring_bytes, reason, buffer_bytes=buffer)
 
 
 def _shares(sizes: Sizes, limits: Limits) -> tuple[int, int]:

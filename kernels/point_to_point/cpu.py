@@ -189,7 +189,7 @@ def _search(graph: Any, options: Any, source: int, target: int, own: Any, counts
             stamp += 1
             for i in range(size):
                 labelled[near[0, i]] = mine[near[0, i]]
-            fresh = 0
+            improved = 0
             for i in range(size):
                 u = near[0, i]
                 begin, end = offsets[u], offsets[u + 1]
@@ -208,10 +208,10 @@ def _search(graph: Any, options: Any, source: int, target: int, own: Any, counts
                     mine[v] = longer
                     if when[side, v] != stamp:
                         when[side, v] = stamp
-                        near[1, fresh] = v
-                        fresh += 1
+                        near[1, improved] = v
+                        improved += 1
             size = 0
-            for i in range(fresh):
+            for i in range(improved):
                 v = near[1, i]
                 word = mine[v]
                 if other[v] != unreached:

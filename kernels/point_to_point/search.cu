@@ -51,7 +51,7 @@ struct Side {
 };
 
 struct Counts {
-    u64 touched[2], far[2], bound[2], hubs[2], near, fresh, kept, best, nearest, chosen, pair;
+    u64 touched[2], far[2], bound[2], hubs[2], near, improved, kept, best, nearest, chosen, pair;
     WORD limit;
     u32 stamp, side;
 };
@@ -59,9 +59,9 @@ struct Counts {
 // One pair's search and its walk, by the whole block.
 struct Search {
     Rows rows[2];  // [0] forwards
-    Side sides[2];
-    VERTEX *near, *fresh, *spare, *hubs;
-    WORD* held;
+    Side directions[2];
+    VERTEX *near, *improved, *spare, *hubs;
+    WORD* frontier_words;
     WORD unreached;
     u64 hub_room;
     Counts* c;
@@ -71,7 +71,7 @@ struct Search {
         if (threadIdx.x == 0) {
             for (u32 side = 0; side < 2; side++) {
                 const VERTEX root = VERTEX(side ? target : source);
-                const Side& s = sides[side];
+                const Side& s = directions[side];
                 s.words[root] = 0, s.when[root] = 1, s.piled[root] = 1;
                 s.touched[0] = s.far[0] = root;
                 c->touched[side] = c->far[side] = 1;
@@ -85,7 +85,7 @@ struct Search {
 
     // The next bucket begins at the nearest vertex of the pile; vertices that are done leave it.
     __device__ void split(u32 side, WEIGHT width) {
-        const Side& s = sides[side];
+        const Side& s = directions[side];
         const u64 size = c->far[side];
         const WORD bound = WORD(c->bound[side]);
         for (u64 i = threadIdx.x; i < size; i += blockDim.x) {
@@ -116,14 +116,14 @@ struct Search {
     }
 
     __device__ void round(u32 side) {
-        const Side& s = sides[side];
-        const Side& other = sides[side ^ 1];
+        const Side& s = directions[side];
+        const Side& other = directions[side ^ 1];
         const u64 size = c->near, best = c->best;
         const u32 stamp = c->stamp + 1;
         const WORD limit = c->limit;
-        for (u64 i = threadIdx.x; i < size; i += blockDim.x) held[near[i]] = s.words[near[i]];
+        for (u64 i = threadIdx.x; i < size; i += blockDim.x) frontier_words[near[i]] = s.words[near[i]];
         __syncthreads();
-        if (threadIdx.x == 0) c->near = 0, c->fresh = 0, c->stamp = stamp;
+        if (threadIdx.x == 0) c->near = 0, c->improved = 0, c->stamp = stamp;
         __syncthreads();
         const Rows& graph = rows[side];
         each_arc(
@@ -134,18 +134,18 @@ struct Search {
             },
             [&](VERTEX u, i64 arc) {
                 const VERTEX v = graph.columns[arc];
-                const WORD longer = lengthened(held[u], length_of(graph.weights, arc));
+                const WORD longer = lengthened(frontier_words[u], length_of(graph.weights, arc));
                 // What is no shorter than a path that is known leads to no shorter one.
                 if (longer >= now(&s.words[v]) || u64(longer) >= best) return;
                 const WORD before = atomicMin(&s.words[v], longer);
                 if (longer >= before) return;
                 if (before == unreached) s.touched[atomicAdd(&c->touched[side], 1ull)] = v;
                 if (now(&s.when[v]) != stamp && atomicExch(&s.when[v], stamp) != stamp)
-                    fresh[atomicAdd(&c->fresh, 1ull)] = v;
+                    improved[atomicAdd(&c->improved, 1ull)] = v;
             });
-        const u64 found = now(&c->fresh);
+        const u64 found = now(&c->improved);
         for (u64 i = threadIdx.x; i < found; i += blockDim.x) {
-            const VERTEX v = fresh[i];
+            const VERTEX v = improved[i];
             const WORD word = now(&s.words[v]), there = other.words[v];
             if (there != unreached) {
                 const u64 length = joined(word, there, graph.weights);
@@ -176,8 +176,8 @@ struct Search {
             const u32 side = c->side;
             if (side == 2) return;
             split(side, width);
-            VERTEX* const given = sides[side].far;
-            sides[side].far = spare;
+            VERTEX* const given = directions[side].far;
+            directions[side].far = spare;
             spare = given;
             __syncthreads();
             while (c->near) {
@@ -205,10 +205,10 @@ struct Search {
         for (u32 pass = 0; pass < 3; pass++) {
             clear_choice();
             for (u64 i = threadIdx.x; i < c->touched[0]; i += blockDim.x) {
-                const VERTEX v = sides[0].touched[i];
-                const WORD word = sides[0].words[v], there = sides[1].words[v];
+                const VERTEX v = directions[0].touched[i];
+                const WORD word = directions[0].words[v], there = directions[1].words[v];
                 if (there == unreached || joined(word, there, rows[0].weights) != c->best) continue;
-                const u64 found = sides[0].when[v];
+                const u64 found = directions[0].when[v];
                 if (pass && u64(word) != chosen[0]) continue;
                 if (pass == 2 && found != chosen[1]) continue;
                 choose(pass == 0 ? u64(word) : pass == 1 ? found : u64(v));
@@ -221,7 +221,7 @@ struct Search {
 
     // Vertices from v to a side's root, the root included; each step takes the smallest that v may have its word from.
     __device__ u64 walk(u32 side, VERTEX v, VERTEX root, VERTEX* out) {
-        const Side& s = sides[side];
+        const Side& s = directions[side];
         const Rows& graph = rows[side ^ 1];
         u64 steps = 0;
         while (true) {
@@ -249,8 +249,8 @@ struct Search {
     __device__ void forget() {
         for (u32 side = 0; side < 2; side++)
             for (u64 i = threadIdx.x; i < c->touched[side]; i += blockDim.x) {
-                const VERTEX v = sides[side].touched[i];
-                sides[side].words[v] = unreached, sides[side].when[v] = 0, sides[side].piled[v] = 0;
+                const VERTEX v = directions[side].touched[i];
+                directions[side].words[v] = unreached, directions[side].when[v] = 0, directions[side].piled[v] = 0;
             }
         __syncthreads();
     }
@@ -271,10 +271,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     s.rows[1] = {back_offsets, back_columns, back_weights};
     VERTEX* queue = queues + b * 7 * n;
     for (u32 side = 0; side < 2; side++)
-        s.sides[side] = {words + (3 * b + side) * n, when + (2 * b + side) * n, piled + (2 * b + side) * n,
+        s.directions[side] = {words + (3 * b + side) * n, when + (2 * b + side) * n, piled + (2 * b + side) * n,
                          queue + side * n, queue + (2 + side) * n};
-    s.held = words + (3 * b + 2) * n;
-    s.near = queue + 4 * n, s.fresh = queue + 5 * n, s.spare = queue + 6 * n;
+    s.frontier_words = words + (3 * b + 2) * n;
+    s.near = queue + 4 * n, s.improved = queue + 5 * n, s.spare = queue + 6 * n;
     s.hubs = hubs + b * hub_room;
     s.unreached = unreached;
     s.hub_room = hub_room;
@@ -295,7 +295,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             const VERTEX middle = VERTEX(s.meeting());
             // Frontiers are empty: their room holds both ways.
             const u64 before = s.walk(0, middle, VERTEX(source), s.near);
-            const u64 after = s.walk(1, middle, VERTEX(target), s.fresh);
+            const u64 after = s.walk(1, middle, VERTEX(target), s.improved);
             if (threadIdx.x == 0) {
                 sizes[pair] = before + after - 1;
                 places[pair] = counts.chosen = atomicAdd(&state[TOTAL], before + after - 1);
@@ -304,7 +304,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
             const u64 place = counts.chosen;
             if (place + before + after - 1 <= room) {
                 for (u64 i = threadIdx.x; i < before; i += blockDim.x) path[place + i] = s.near[before - 1 - i];
-                for (u64 i = threadIdx.x; i + 1 < after; i += blockDim.x) path[place + before + i] = s.fresh[i + 1];
+                for (u64 i = threadIdx.x; i + 1 < after; i += blockDim.x) path[place + before + i] = s.improved[i + 1];
             }
         }
         __syncthreads();

@@ -24,7 +24,7 @@ from gravel.stages.urls import is_url, shown, visible
 if TYPE_CHECKING:
     from gravel.stages.detection import Choice
     from gravel.stages.ingest_parameters import IngestParameters
-    from gravel.stages.parsing.columns import Asked, Layout
+    from gravel.stages.parsing.columns import Layout, ListOptions
     from gravel.stages.parsing.head import Head
 
 
@@ -102,7 +102,7 @@ def inspect_file(
     return Inspection(comments, f"[{examples}]", settings)
 
 
-def _choice(name: str, head: Head, location: str, asked: Asked, settings: dict[str, str]) -> Choice:
+def _choice(name: str, head: Head, location: str, asked: ListOptions, settings: dict[str, str]) -> Choice:
     """Choose the reader; a list of texts may have any name if all of its lines have its columns."""
     from gravel.stages.detection import Choice, choose_reader, named_readers
     from gravel.stages.readers import all_readers
@@ -137,7 +137,7 @@ def _parameters(location: str, given: Mapping[str, str]) -> IngestParameters:
         raise RequestError(f"--{place}: {fault['msg'].removeprefix('Value error, ')}") from None
 
 
-def _edges(head: Head, layout: Layout, asked: Asked) -> list[list[str]]:
+def _edges(head: Head, layout: Layout, asked: ListOptions) -> list[list[str]]:
     """Return the ids of the first edges of a list."""
     from gravel.stages.parsing.delimiters import fields_of
 

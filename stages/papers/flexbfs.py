@@ -113,7 +113,7 @@ PRESETS = (
                 "tuning.configuration", ("config3", "config2", "config1", "baseline", "fixed"), "table 1"
             ),
             Setting("tuning.fixed_threads"),
-            Setting("tuning.headroom"),
+            Setting("tuning.threads_per_vertex"),
             Setting("tuning.shrink"),
             Setting("tuning.hub_degree"),
             Setting("tuning.hub_share"),

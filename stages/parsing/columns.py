@@ -106,7 +106,7 @@ _DECIMAL_COMMA = re.compile(rb"[+-]?[0-9]+,[0-9]+")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ListOptions:
     """Parameters of ingest for a list of edges; `filter` and `constants` are names of columns."""
 
     columns: Columns = NOT_ASKED
@@ -173,7 +173,7 @@ class Layout:
         return f"{kind}{NAMES.get(self.delimiter, repr(self.delimiter))}, {header}; {self.found}"
 
 
-def layout_of(lines: Sequence[bytes], asked: Asked, name: str = "") -> Layout:
+def layout_of(lines: Sequence[bytes], asked: ListOptions, name: str = "") -> Layout:
     """Find the layout by the first lines that are no comments; raises ColumnsError where it is not clear.
 
     `name` is the file's, which may speak for another kind of file.
@@ -246,7 +246,7 @@ def _names_pair(row: Sequence[bytes]) -> bool:
     return known_names(names) > 1
 
 
-def _names_columns(asked: Asked) -> bool:
+def _names_columns(asked: ListOptions) -> bool:
     """Whether columns are asked for by names that only a header gives."""
     names = [*asked.columns, *asked.filter]
     return any(isinstance(each, str) and not re.fullmatch(r"column \d+", each) for each in names)
@@ -287,7 +287,7 @@ def _is_header(cut: Cut) -> bool:
 
 
 def _by_position(
-    labels: Sequence[str], count: int, rows: Sequence[Sequence[bytes]], asked: Asked, cut: Cut
+    labels: Sequence[str], count: int, rows: Sequence[Sequence[bytes]], asked: ListOptions, cut: Cut
 ) -> EdgeColumns:
     """Return the first two columns, and the third for the weight if it holds numbers."""
     third = [row[2] for row in rows] if count > 2 else []
@@ -316,7 +316,13 @@ def _are_texts(ends: Sequence[bytes], ids: str) -> bool:
 
 
 def _doubts(
-    cut: Cut, found: EdgeColumns, rows: Sequence[Sequence[bytes]], asked: Asked, *, header: bool, texts: bool
+    cut: Cut,
+    found: EdgeColumns,
+    rows: Sequence[Sequence[bytes]],
+    asked: ListOptions,
+    *,
+    header: bool,
+    texts: bool,
 ) -> tuple[str, ...]:
     doubts = []
     places = [place for place in (found.source, found.target) if place < cut.columns]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gravel.kernels.text.upload_cuda import TextBuffers, Uploaded
     from gravel.stages.filters import Filter
-    from gravel.stages.parsing.columns import Asked
+    from gravel.stages.parsing.columns import ListOptions
     from gravel.stages.parsing.head import Head
     from gravel.stages.streams import ByteStream
     from gravel.stages.streams.lines import Piece
@@ -173,7 +173,7 @@ class Reading:
     device: DeviceText | None = None
     digest: Callable[[Any], Any] | None = None
     ids: str = "auto"
-    asked: Asked | None = None
+    asked: ListOptions | None = None
     columns: Columns = NOT_ASKED
     constants: Mapping[str, str] = field(default_factory=dict)
     filter: Filter | None = None

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gravel.stages.edge_columns import ColumnsError
-from gravel.stages.parsing.columns import Asked, Layout, layout_of
+from gravel.stages.parsing.columns import Layout, ListOptions, layout_of
 from gravel.stages.parsing.delimiters import CANDIDATES, cut_lines
 from gravel.stages.parsing.head import HEAD_BYTES, Head, shown
 from gravel.stages.readers import Chunk, Counts, Header, Reader, Reading
@@ -34,7 +34,7 @@ _SIZES = re.compile(rb"%\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
 
 
 @lru_cache(maxsize=4)  # a plan, the choice of the reader and the reader itself ask
-def head_layout(head: Head, asked: Asked, name: str = "") -> Layout:
+def head_layout(head: Head, asked: ListOptions, name: str = "") -> Layout:
     """Return the layout of a list by its first lines; raises ColumnsError where they do not tell it."""
     content = head.content(asked.comment.encode())[:MAX_SAMPLED]
     if not content:
@@ -49,7 +49,7 @@ def fits_texts(head: Head) -> bool:
     """
     content = head.content(COMMENTS.encode())[:MAX_SAMPLED]
     try:
-        layout = layout_of(content, Asked()) if content else None
+        layout = layout_of(content, ListOptions()) if content else None
     except ColumnsError:
         cuts = [cut for each in CANDIDATES if each and (cut := cut_lines(content, each)) is not None]
         return len(content) > 1 and any(cut.regular == len(content) for cut in cuts)
@@ -61,7 +61,7 @@ def fits_texts(head: Head) -> bool:
 
 def _fits(head: Head) -> bool:
     try:
-        layout = head_layout(head, Asked())
+        layout = head_layout(head, ListOptions())
     except ColumnsError:
         return False
     return layout.whole_numbers
@@ -75,7 +75,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     data = reading.stream.peek(HEAD_BYTES)
     head = Head(data, whole=len(data) < HEAD_BYTES)
     lines = LineStream(reading.stream)
-    asked = reading.asked or Asked()
+    asked = reading.asked or ListOptions()
     first, comments = _content(lines, asked.comment.encode())
     if first is None:
         lines.fail(
@@ -136,7 +136,7 @@ def _read(reading: Reading) -> tuple[Header, Iterator[Chunk]]:
     ), chunks()
 
 
-def _layout(asked: Asked, head: Head, lines: LineStream) -> Layout:
+def _layout(asked: ListOptions, head: Head, lines: LineStream) -> Layout:
     try:
         return head_layout(head, asked, lines.stream.name)
     except ColumnsError as error:

@@ -12,14 +12,14 @@ from gravel.pipeline.scheduler.cluster_start import plan_kernels
 from gravel.pipeline.scheduler.machine import RunOptions, decide
 from gravel.stages.kernel_names import OPERATIONS, PREFIX
 from gravel.stages.kernel_names import run as run_ahead
-from tests.emulation.whole_workflow import Asked, install, run
+from tests.emulation.whole_workflow import LoadedKernel, install, run
 from tests.pipeline.cli_case import HEAVY, python
 
 
 def test_the_table_has_what_workflows_ask_of_cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = (Device("0", "H100", 80 << 30, "GPU-0"),)
-    found: list[tuple[Plan, set[Asked]]] = []
-    operations: dict[str, set[Asked]] = {}
+    found: list[tuple[Plan, set[LoadedKernel]]] = []
+    operations: dict[str, set[LoadedKernel]] = {}
     with monkeypatch.context() as patch:
         emulated = install(patch)
         for name in OPERATIONS:

@@ -18,23 +18,23 @@ def eighths(degrees):
 
 
 @pytest.mark.parametrize("index", [numpy.uint32, numpy.uint64])
-@pytest.mark.parametrize("planes", [0, 1, 2])
-def test_neighbours_of_the_highest_classes_are_kept(index, planes) -> None:
+@pytest.mark.parametrize("groups", [0, 1, 2])
+def test_neighbours_of_the_highest_classes_are_kept(index, groups) -> None:
     offsets, columns = fast_csr(rmat(9, 8), symmetric=True, index=index)
     placed = [strict_cupy.on_device(array) for array in (offsets, columns)]
     degrees = numpy.diff(offsets)
     classes = degree_classes(placed[0])
     numpy.testing.assert_array_equal(classes.get(), eighths(degrees))
     words, absent = len(degrees) // 32 + 1, numpy.iinfo(index).max
-    first, behind = numpy.zeros((words * 32, 2), index), numpy.zeros((max(planes, 1), words * 32, 8), index)
+    first, behind = numpy.zeros((words * 32, 2), index), numpy.zeros((max(groups, 1), words * 32, 8), index)
     filled = [strict_cupy.on_device(a) for a in (first, behind, numpy.zeros(words, numpy.uint32))]
-    choose_by_degree(*placed, classes, *filled, planes=planes)
+    choose_by_degree(*placed, classes, *filled, groups=groups)
     first, behind, closed = (array.get() for array in filled)
     for v, degree in enumerate(degrees):
         row = columns[offsets[v] : offsets[v + 1]][:TRIED]
         best = row[numpy.argsort(-eighths(degrees)[row], kind="stable")]
-        best = numpy.concatenate([best, numpy.full(18, absent, index)])[: 2 + 8 * planes]
-        kept = numpy.concatenate([first[v], *behind[:planes, v]])
+        best = numpy.concatenate([best, numpy.full(18, absent, index)])[: 2 + 8 * groups]
+        kept = numpy.concatenate([first[v], *behind[:groups, v]])
         numpy.testing.assert_array_equal(kept, best)
         assert bool(closed[v // 32] >> v % 32 & 1) == (degree == 0)
     assert (first[len(degrees) :] == absent).all()
@@ -48,5 +48,5 @@ def test_a_graph_without_hubs_keeps_its_first_arcs() -> None:
 
 
 def test_more_planes_than_are_chosen_are_refused() -> None:
-    with pytest.raises(ValueError, match="planes is 3; at most 2"):
-        choose_by_degree(*(None,) * 6, planes=3)
+    with pytest.raises(ValueError, match="groups is 3; at most 2"):
+        choose_by_degree(*(None,) * 6, groups=3)

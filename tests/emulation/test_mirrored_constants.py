@@ -25,7 +25,7 @@ def same(module: str, names: str) -> list[tuple[str, str, str]]:
 
 CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing.cu": [
-        *same("bfs.buffers", "CHUNK TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM IN_PLANE"),
+        *same("bfs.buffers", "CHUNK TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM GROUP_SIZE"),
         ("UNEVEN", "bfs.cuda.row_sources", "UNEVEN"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
         ("ALONE", "bfs.cuda.deferred_rows", "ALONE"),
@@ -39,16 +39,16 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     ],
     f"{BFS}/by_degree.cu": [
         ("CLASSES", "bfs.cuda.by_degree", "CLASSES"),
-        ("IN_PLANE", "bfs.buffers", "IN_PLANE"),
+        ("GROUP_SIZE", "bfs.buffers", "GROUP_SIZE"),
     ],
     f"{BFS}/direction_optimizing_encoded.cu": [
-        *same("bfs.buffers", "TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM IN_PLANE"),
+        *same("bfs.buffers", "TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM GROUP_SIZE"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
-        ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
+        ("WAITING + UNDECIDED", "bfs.cuda.level_loop", "WAITING"),
         ("STAGE", "bfs.cuda.level_loop", "STAGED"),
         ("LISTED - MAX_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
     ],
-    f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.buffers", "IN_PLANE")],
+    f"{BFS}/measure_rows.cu": [("GROUP_SIZE", "bfs.buffers", "GROUP_SIZE")],
     f"{BFS}/persistent.cu": [
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "PERSISTENT_CONTROL"),
         *same("bfs.buffers", "NOTICE_WORDS LONG_ROW HUGE_ROW"),
@@ -127,7 +127,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{PARTITION}/ranks.cu": [
         ("MAX_DEVICES", "partition.cuda.launching", "MAX_DEVICES"),
         *same("partition.cuda.launch", "LINK_SECTORS BEGAN ENDED FIRST_LEVEL LEVEL_WORDS"),
-        *same("partition.buffers", "SMALLEST ANY PLANES COUNTS SIDES"),
+        *same("partition.buffers", "SMALLEST ANY DEPTH_DIGITS COUNTS SIDES"),
         *same("partition.cuda.memory", "FIRST"),
         ("MERGE_ARCS + 1", "partition.cuda.memory", "MAX_ARCS"),
         ("sizeof(Rank)", "partition.cuda.memory", "8 * len(FIELDS)"),

@@ -22,7 +22,7 @@ WAYS: list[dict[str, Any]] = [
     {},
     {"target": 6, "share": 4, "hops": 2, "ahead": 4},
     {"capacity": 32, "wide_from": 0.1},
-    {"wide_from": 0.0, "narrow_below": 0.0, "patience": 0},
+    {"wide_from": 0.0, "narrow_below": 0.0, "narrow_max_retries": 0},
 ]
 """Constants that lead through hops, dealing, and levels of the whole grid."""
 

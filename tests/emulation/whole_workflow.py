@@ -39,14 +39,14 @@ COMES_COMPILED = {
 """Methods without a kernel that CuPy compiles; those that reduce do so for whole arrays."""
 COPIES = {"array", "asarray", "ascontiguousarray", "zeros", "zeros_like"}
 
-Asked = tuple[str, tuple[str, ...]]
+LoadedKernel = tuple[str, tuple[str, ...]]
 
 
 class Emulated:
     """CuPy for a while, and the operations that it would compile."""
 
     def __init__(self) -> None:
-        self.asked: set[Asked] = set()
+        self.asked: set[LoadedKernel] = set()
 
     def load(self, path: str, **macros: object) -> Any:
         """Stand for `gravel.kernels.cuda.load`."""

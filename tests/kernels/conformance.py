@@ -40,22 +40,22 @@ def on_cpu(strategies: dict[str, Strategy]) -> list[str]:
     return sorted(first.values())
 
 
-ALWAYS_PULL = {"alpha": 1e18, "floor": 0.0, "beta": 1e18}
+ALWAYS_PULL = {"alpha": 1e18, "bottom_up_min_arcs_per_word": 0.0, "beta": 1e18}
 STEPS = {
     "pull": ALWAYS_PULL,
-    "pull_planes": ALWAYS_PULL | {"planes": 2},
+    "pull_planes": ALWAYS_PULL | {"neighbour_groups": 2},
     "pull_uncached": ALWAYS_PULL | {"words_per_unvisited": 0.0},
-    "alternate": ALWAYS_PULL | {"beta": 0.0, "patience": 0},
-    "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "patience": 1, "team_limit": 0},
-    "push": {"alpha": 0.0, "team_limit": 0, "unqueued": 1e18},
-    "unqueued": {"alpha": 0.0, "team_limit": 0, "unqueued": 0.0},
+    "alternate": ALWAYS_PULL | {"beta": 0.0, "bottom_up_min_levels": 0},
+    "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "bottom_up_min_levels": 1, "team_limit": 0},
+    "push": {"alpha": 0.0, "team_limit": 0, "push_without_queue_factor": 1e18},
+    "push_without_queue_factor": {"alpha": 0.0, "team_limit": 0, "push_without_queue_factor": 0.0},
     "unqueued_and_pull": {
         "alpha": 3.0,
-        "floor": 0.0,
+        "bottom_up_min_arcs_per_word": 0.0,
         "team_limit": 0,
-        "unqueued": 0.0,
+        "push_without_queue_factor": 0.0,
         "beta": 3.0,
-        "patience": 1,
+        "bottom_up_min_levels": 1,
     },
     "team_of_one": {"alpha": 0.0, "team_blocks": 1},
     "team_of_all": {"alpha": 0.0, "team_blocks": 128, "team_limit": 1 << 20},

@@ -86,7 +86,8 @@ def test_an_operation_that_was_run_ahead_compiles_nothing_again(name, monkeypatc
     # All that CuPy compiles goes through this function (versions 9 to 14).
     monkeypatch.setattr(
         compiler,
-        "_compile_module_with_cache", lambda *given, **named: compiled.append(given),
+        "_compile_module_with_cache",
+        lambda *given, **named: compiled.append(given),
     )
     run_ahead(PREFIX + name)
     assert not compiled

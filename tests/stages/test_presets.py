@@ -126,7 +126,7 @@ def test_without_a_paper_parameters_stay_as_they_are() -> None:
 
 def test_a_page_says_whose_each_setting_is() -> None:
     parameters = TraverseParameters(paper="merrill2012", strategy="two_phase", sources={"random": 2})
-    options = {**parameters.tuning, "block": 256, "blocks": 1056, "least": 256}
+    options = {**parameters.tuning, "block": 256, "blocks": 1056, "tile_min_items": 256}
     one = searched("two_phase", 1.0, asked=asked_of(parameters))
     one = replace(one, ran={"function": "f", "backend": "cuda", "options": options})
     (table,) = preset_sections([("bfs", one), ("other", searched("serial", 1.0))])

@@ -129,17 +129,17 @@ def search_together(
             low, high = span(columns, row_offsets, u, values)
             for k in range(low, high):
                 v = values[numpy.uint64(k)]
-                fresh = news[u] & ~seen[v]
-                if fresh == _ZERO:
+                newly_visited = news[u] & ~seen[v]
+                if newly_visited == _ZERO:
                     continue
                 if offers[v] == _ZERO:
                     following[tail] = v
                     tail += 1
-                offers[v] |= fresh
-                while claims and fresh != _ZERO:
-                    search = numpy.int64(trailing_zeros(fresh))
+                offers[v] |= newly_visited
+                while claims and newly_visited != _ZERO:
+                    search = numpy.int64(trailing_zeros(newly_visited))
                     predecessor[search, v] = min(predecessor[search, v], u)
-                    fresh &= fresh - _ONE
+                    newly_visited &= newly_visited - _ONE
         queue, following = following, queue
         level += 1
     return level

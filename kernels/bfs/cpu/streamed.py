@@ -32,7 +32,7 @@ class StreamedSearch:
     rows : of a square graph, in any layout; offsets NumPy. The array that grows with the arcs, columns or a
         stream, is any that has a length and a dtype and can be sliced. A slice is read when a level needs it,
         and may be read again in a later level.
-    asked : of which `symmetric` does not matter.
+    query : of which `symmetric` does not matter.
     buffer_bytes, buffers : how much is read at once, and how many buffers there are, at least 2, so that one
         is filled while another is searched. An encoded row must fit a buffer.
 

@@ -9,7 +9,7 @@ from gravel.kernels.cuda import load, run_over, vertex_macro
 SOURCE = "kernels/bfs/by_degree.cu"
 CLASSES = 256  # of degrees, as in by_degree.cu
 
-PLANES_BY_DEGREE = 1
+NEIGHBOUR_GROUPS_BY_DEGREE = 1
 """Planes of neighbours made unasked: on an H200, Kronecker graphs of scale 22, 24 and 26 take 3 to 6 % less
 time with one than without, and within 1 % of that with two."""
 
@@ -55,7 +55,7 @@ def choose_by_degree(
     behind: Any,
     closed: Any,
     *,
-    planes: int,
+    groups: int,
 ) -> None:
     """Fill what a search keeps of each row with neighbours of high degree.
 
@@ -63,17 +63,17 @@ def choose_by_degree(
     ----------
     row_offsets, column_indices : the rows, on the device.
     classes : as `degree_classes` returns them.
-    first_neighbours, behind : two neighbours of each vertex, and `planes` times eight more.
+    first_neighbours, behind : two neighbours of each vertex, and `groups` times eight more.
     closed : uint32 (words,), bits of the vertices without arcs.
-    planes : at most 2.
+    groups : at most 2.
 
     """
     import numpy
 
-    if planes not in (0, 1, 2):
-        raise ValueError(f"planes is {planes}; at most 2 of neighbours of high degree are kept")
+    if groups not in (0, 1, 2):
+        raise ValueError(f"groups is {groups}; at most 2 of neighbours of high degree are kept")
     vertices, last = len(row_offsets) - 1, len(closed) * 32
-    sizes = numpy.uint64(vertices), numpy.uint64(last), numpy.uint32(planes)
+    sizes = numpy.uint64(vertices), numpy.uint64(last), numpy.uint32(groups)
     arguments = (row_offsets, column_indices, classes, *sizes, first_neighbours, behind, closed)
     kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("choose_by_degree")
     run_over(kernel, last, *arguments, most=1 << 16)

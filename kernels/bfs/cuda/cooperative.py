@@ -35,7 +35,7 @@ class CooperativeSearch:
     name : of the strategy.
     path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
     rows : what the kernel reads.
-    asked : of which `symmetric` does not matter, since rows are read in the direction of arcs alone.
+    query : of which `symmetric` does not matter, since rows are read in the direction of arcs alone.
     buffers : makes the strategy's own arguments by the tables of `gravel.kernels.bfs.buffers`.
     block : threads of a block; `shared` : bytes of dynamic shared memory of a block.
     blocks : the grid, at most what runs at the same time; None fills the device.

@@ -39,8 +39,9 @@ class FlexSearch:
         "baseline" with as many threads as the frontier has vertices; "config1" starts one for many levels;
         "config2" adds a queue in shared memory; "config3" a queue of vertices with many arcs.
     fixed_threads : by default one per vertex of the graph, which suffices for every frontier.
-    headroom, shrink : a combined kernel starts with `headroom` threads per vertex of the frontier, and goes
-        on until there are more vertices than threads, or fewer than one for `shrink` threads.
+    threads_per_vertex, shrink : a combined kernel starts with so many threads for each vertex of the
+        frontier, and goes on until there are more vertices than threads, or fewer than one for `shrink`
+        threads.
     hub_degree : arcs beyond which "config3" sets a vertex aside.
     hub_share : arcs of such vertices per thread beyond which they wait for a launch that fills the device.
     block : threads of a block, a multiple of 32 up to 1024.
@@ -61,7 +62,7 @@ class FlexSearch:
         *,
         configuration: str = "config3",
         fixed_threads: int | None = None,
-        headroom: int = 8,
+        threads_per_vertex: int = 8,
         shrink: int = 64,
         hub_degree: int = HUB_DEGREE,
         hub_share: int = 16,
@@ -70,7 +71,12 @@ class FlexSearch:
         refuse_block(block)
         if configuration not in CONFIGURATIONS:
             raise ValueError(f"configuration is {configuration!r}; there are {', '.join(CONFIGURATIONS)}")
-        constants = {"headroom": headroom, "shrink": shrink, "hub_degree": hub_degree, "hub_share": hub_share}
+        constants = {
+            "threads_per_vertex": threads_per_vertex,
+            "shrink": shrink,
+            "hub_degree": hub_degree,
+            "hub_share": hub_share,
+        }
         for name, value in (constants | {"fixed_threads": fixed_threads}).items():
             if value is not None and value < 1:
                 raise ValueError(f"{name} is {value}; it must be 1 or more")
@@ -80,7 +86,7 @@ class FlexSearch:
         started = time.perf_counter()
         self.vertices = len(row_offsets) - 1
         self._query, self._block = query, block
-        self._headroom, self._shrink, self._hub_share = headroom, shrink, hub_share
+        self._threads_per_vertex, self._shrink, self._hub_share = threads_per_vertex, shrink, hub_share
         self._combined = configuration.startswith("config")
         offsets, columns = cupy.ascontiguousarray(row_offsets), cupy.ascontiguousarray(column_indices)
         self._labels = Labels.allocate(self.vertices, query)
@@ -192,7 +198,7 @@ class FlexSearch:
 
     def _levels(self, level: int, first: int, last: int, waiting: int) -> tuple[int, int, int, int]:
         """As many levels as one number of blocks fits; `waiting` if hubs of the first are still set aside."""
-        wanted = blocks_for((last - first) * self._headroom, self._block)
+        wanted = blocks_for((last - first) * self._threads_per_vertex, self._block)
         blocks = self._most_blocks if waiting else min(wanted, self._most_blocks)
         threads = blocks * self._block
         least = 0 if blocks == 1 else threads // self._shrink

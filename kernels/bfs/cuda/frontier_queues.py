@@ -71,7 +71,7 @@ def strategy_of_queues(
         warp_culling: bool | None = None,
         history_culling: bool | None = None,
         tiles: str = "even",
-        least: int | None = None,
+        tile_min_items: int | None = None,
         crowd: float = crowd or 0.0,
         block: int = block,
         blocks_per_processor: int | None = None,
@@ -90,8 +90,8 @@ def strategy_of_queues(
         tiles : "even" shares of a level for all blocks; "stealing", by which blocks take tiles from a
             counter; or "runs" of tiles that follow one another, by which most duplicates come to the block
             that culls them.
-        least : items of a tile, at least: fewer let a block read fewer of a small level's rows, more let it
-            cull more duplicates. None: 1, or `block` if claims race.
+        tile_min_items : items of a tile, at least: fewer let a block read fewer of a small level's rows, more
+            let it cull more duplicates. None: 1, or `block` if claims race.
         crowd : arcs per resident thread up to which a level is searched in one step (section 5.4).
         block : threads of a block, a multiple of 32 up to 512.
         blocks_per_processor : how many run on one multiprocessor, at most; None for as many as fit.
@@ -109,12 +109,12 @@ def strategy_of_queues(
         for limit, most in (("blocks_per_processor", blocks_per_processor), ("blocks", blocks)):
             if most is not None and most < 1:
                 raise ValueError(f"{limit} is {most}; it must be 1 or more")
-        if least is None:
-            least = block if claim == "racing" else 1
-        if least < 1:
-            raise ValueError(f"least is {least}; a tile has at least 1 item")
+        if tile_min_items is None:
+            tile_min_items = block if claim == "racing" else 1
+        if tile_min_items < 1:
+            raise ValueError(f"tile_min_items is {tile_min_items}; a tile has at least 1 item")
         parts = look_up_parts(claim, warp_culling=warp_culling, history_culling=history_culling)
-        numbers = (gather_number(gather), parts, int(tiles == "stealing"), least)
+        numbers = (gather_number(gather), parts, int(tiles == "stealing"), tile_min_items)
         of_processors = blocks_per_processor and blocks_per_processor * multiprocessors()
         limits = [each for each in (of_processors, blocks) if each]
         wide = column_indices.dtype.itemsize
@@ -143,7 +143,7 @@ def strategy_of_queues(
         search.decided = {
             "warp_culling": bool(parts & WARP),
             "history_culling": bool(parts & HISTORY),
-            "least": least,
+            "tile_min_items": tile_min_items,
             "blocks": search.blocks,
         }
         return search

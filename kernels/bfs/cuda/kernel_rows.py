@@ -82,14 +82,14 @@ class DecodedRows:
         places = -(-max(self.vertices, 1) // 32) * 32
         return self._measure(places, 0, None, None, cupy.empty(places // 32, cupy.uint32))
 
-    def _measure(self, places: int, planes: int, first: Any, behind: Any, closed: Any) -> Measured:
+    def _measure(self, places: int, groups: int, first: Any, behind: Any, closed: Any) -> Measured:
         """Sum up rows; fill in first neighbours, unless None, and mark in `closed` vertices without arcs."""
         import cupy
         import numpy
 
         kernel = load(MEASURE, **self.macros).get_function("measure_rows")
         totals = cupy.zeros(5, cupy.uint64)
-        sizes = (numpy.uint64(number) for number in (self.vertices, places, planes))
+        sizes = (numpy.uint64(number) for number in (self.vertices, places, groups))
         kept = (numpy.uint64(0),) * 2 if first is None else (first, behind)
         most = resident_blocks(kernel, 256)
         run_over(kernel, places, *self.arguments, *sizes, *kept, closed, totals, most=most)

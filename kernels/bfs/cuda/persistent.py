@@ -40,7 +40,7 @@ def prepare(
     row_limit: int = 512,
     wide_from: float = 0.25,
     narrow_below: float = 0.25,
-    patience: int = 3,
+    narrow_max_retries: int = 3,
 ) -> CooperativeSearch:
     """Make rows ready with these constants.
 
@@ -62,7 +62,7 @@ def prepare(
     row_limit : degree above which a frontier vertex makes the whole grid take the level.
     wide_from : share of all capacity above which the whole grid takes the levels one by one.
     narrow_below : share of all targets below which it leaves them to blocks again.
-    patience : times that it may do so after a frontier grew too wide.
+    narrow_max_retries : times that it may do so after a frontier grew too wide.
 
     """
     import cupy
@@ -109,7 +109,7 @@ def prepare(
             grid * warps * capacity,
             int(grid * warps * capacity * min(wide_from, 1.0)),
         )
-        later = int(max(1, grid * target * narrow_below)), patience
+        later = int(max(1, grid * target * narrow_below)), narrow_max_retries
         return (
             records,
             *make(rest, cupy).values(),

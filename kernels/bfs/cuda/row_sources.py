@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gravel.kernels.bfs.buffers import CHUNK, IN_PLANE
+from gravel.kernels.bfs.buffers import CHUNK, GROUP_SIZE
 from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
 from gravel.kernels.bfs.cuda.deferred_rows import find_deferred_rows
 from gravel.kernels.bfs.cuda.kernel_rows import DecodedRows, Measured
@@ -54,11 +54,11 @@ class ColumnSource:
         entries = int((-(-degrees // CHUNK)).sum())
         return Measured(entries, self._arcs, len(self._hubs), last, len(linked))
 
-    def load(self, *, pull: bool, planes: int) -> Any:
+    def load(self, *, pull: bool, groups: int) -> Any:
         """Load the search's kernel, which defers long rows in bottom-up levels where that is worthwhile."""
         far = self._deferred_rows
         if far is None:
-            far = pull and self._has_deferred_rows(planes)
+            far = pull and self._has_deferred_rows(groups)
         macros = {"VERTEX": vertex_macro(self.dtype), "TREE": self._tree, "DEFER_ROWS": int(far)}
         self._module = load(self.SOURCE, **macros)
         return self._module.get_function("search")
@@ -70,9 +70,9 @@ class ColumnSource:
             self.notes.append("bottom-up levels look first at neighbours of high degree")
         return self._classes is not None
 
-    def _has_deferred_rows(self, planes: int) -> bool:
+    def _has_deferred_rows(self, groups: int) -> bool:
         """Whether bottom-up levels read long rows far, all of which are hubs; says so in `notes`."""
-        found = find_deferred_rows(self._offsets, self._columns, self._hubs, kept=2 + planes * IN_PLANE)
+        found = find_deferred_rows(self._offsets, self._columns, self._hubs, kept=2 + groups * GROUP_SIZE)
         way = "by whole blocks" if found.far else "as all others"
         self.notes.append(f"bottom-up levels read the longest rows {way}: {found.reason()}")
         return found.far > 0
@@ -81,15 +81,15 @@ class ColumnSource:
         """Bytes in which a block lists decoded neighbours: columns are claimed where they lie."""
         return 0
 
-    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any, closed: Any) -> None:
-        """Fill in the first two neighbours of each vertex, and `planes` of them; mark who has none."""
+    def first_neighbours(self, places: int, groups: int, first: Any, behind: Any, closed: Any) -> None:
+        """Fill in the first two neighbours of each vertex, and `groups` of them; mark who has none."""
         import numpy
 
         if self._classes is not None:
-            choose_by_degree(*self.arguments, self._classes, first, behind, closed, planes=planes)
+            choose_by_degree(*self.arguments, self._classes, first, behind, closed, groups=groups)
             self._classes = None
             return
-        sizes = numpy.uint64(self._vertices), numpy.uint64(places), numpy.uint64(planes)
+        sizes = numpy.uint64(self._vertices), numpy.uint64(places), numpy.uint64(groups)
         kernel = self._module.get_function("find_first_neighbours")
         run_over(kernel, places, *self.arguments, *sizes, first, behind, closed, most=512)
 
@@ -112,7 +112,7 @@ class EncodedSource(DecodedRows):
         self.entry_bytes = 8
         self.notes: list[str] = []
 
-    def load(self, *, pull: bool, planes: int) -> Any:
+    def load(self, *, pull: bool, groups: int) -> Any:
         """Load the search's kernel."""
         return load(self.SOURCE, **self.macros, **self._search).get_function("search")
 
@@ -120,6 +120,6 @@ class EncodedSource(DecodedRows):
         """Leave first neighbours as they are: their degrees would have to be decoded."""
         return False
 
-    def first_neighbours(self, places: int, planes: int, first: Any, behind: Any, closed: Any) -> None:
-        """Fill in the first two neighbours of each vertex, and `planes` of them; mark who has none."""
-        self._measure(places, planes, first, behind, closed)
+    def first_neighbours(self, places: int, groups: int, first: Any, behind: Any, closed: Any) -> None:
+        """Fill in the first two neighbours of each vertex, and `groups` of them; mark who has none."""
+        self._measure(places, groups, first, behind, closed)

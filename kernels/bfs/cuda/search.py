@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.bfs import buffers
-from gravel.kernels.bfs.buffers import IN_PLANE, MAX_IN_TEAM, MAX_PLANES, bitmap_words
-from gravel.kernels.bfs.cuda.by_degree import PLANES_BY_DEGREE
+from gravel.kernels.bfs.buffers import GROUP_SIZE, MAX_IN_TEAM, MAX_NEIGHBOUR_GROUPS, bitmap_words
+from gravel.kernels.bfs.cuda.by_degree import NEIGHBOUR_GROUPS_BY_DEGREE
 from gravel.kernels.bfs.cuda.labels import Labels
 from gravel.kernels.bfs.cuda.level_loop import (
     ALPHA,
@@ -37,14 +37,14 @@ class Tuning:
     pull: bool
     alpha: float | None = None
     beta: float = 0.0
-    floor: float = 0.0
-    unqueued: float = 1e18  # a search that never goes bottom-up needs every level's queue
-    patience: int = 0
+    bottom_up_min_arcs_per_word: float = 0.0
+    push_without_queue_factor: float = 1e18  # a search that never goes bottom-up needs every level's queue
+    bottom_up_min_levels: int = 0
     team_blocks: int = 64
     team_capacity: int = 4096
     team_limit: int = 1 << 16
     words_per_unvisited: float = 0.0
-    planes: int | None = 0
+    neighbour_groups: int | None = 0
     deferred_rows: bool | None = None
     by_degree: bool | None = None
     one_lane: bool = False
@@ -87,16 +87,16 @@ class RowsSearch(LevelLoopSearch):
         candidates = measured.linked if query.symmetric else self.vertices
         words = bitmap_words(measured.last if query.symmetric and measured.linked else self.vertices)
         hubs_first = _hubs_first(rows)
-        planes, by_degree = tuning.planes, tuning.by_degree
+        groups, by_degree = tuning.neighbour_groups, tuning.by_degree
         if by_degree is None:
-            by_degree = planes is None and not hubs_first
+            by_degree = groups is None and not hubs_first
         # A neighbour of high degree is a parent sooner, but not the smallest.
         by_degree = by_degree and tuning.pull and not query.tree and source.find_degrees()
-        if planes is None:
-            wanted = PLANES_BY_DEGREE if by_degree else 0 if hubs_first else MAX_PLANES
-            planes = min(wanted, rows.arc_count // (2 * IN_PLANE * words * 32))
+        if groups is None:
+            wanted = NEIGHBOUR_GROUPS_BY_DEGREE if by_degree else 0 if hubs_first else MAX_NEIGHBOUR_GROUPS
+            groups = min(wanted, rows.arc_count // (2 * GROUP_SIZE * words * 32))
 
-        self._kernel = source.load(pull=tuning.pull, planes=planes)
+        self._kernel = source.load(pull=tuning.pull, groups=groups)
         self.notes = source.notes
         most_threads = int(self._kernel.max_threads_per_block)
         block = most_threads if block is None else block
@@ -111,10 +111,10 @@ class RowsSearch(LevelLoopSearch):
 
         stream = 0 if source.ENCODED else None
         size = buffers.Size(self.vertices, rows.arc_count, self._labels.tree, stream=stream, item=item)
-        behind = planes * words * 32 * IN_PLANE
+        behind = groups * words * 32 * GROUP_SIZE
         kept_first = make(buffers.first_neighbours(size, words=words, behind=behind, pull=tuning.pull), cupy)
         if tuning.pull:
-            source.first_neighbours(words * 32, planes, *list(kept_first.values())[:3])
+            source.first_neighbours(words * 32, groups, *list(kept_first.values())[:3])
         else:
             self._mark_padding(kept_first["closed"])
         queues = buffers.level_loop(size, entries=max(measured.entries, 1), hubs=measured.hubs)
@@ -136,7 +136,7 @@ class RowsSearch(LevelLoopSearch):
             # No entry weighs less than an arc, and the kernel knows the other two.
             limit, uneven, scale = min(limit, capacity * team_blocks), (), ()
             # Neighbours by degree are from anywhere in the row, which is read from its start after them.
-            kept = (numpy.uint64(0 if by_degree else 2 + planes * IN_PLANE),)
+            kept = (numpy.uint64(0 if by_degree else 2 + groups * GROUP_SIZE),)
         counts = (self.vertices, words, candidates, measured.weight, int(tuning.pull), query.depth)
         self._launch = (grid,), (block,), shared
         self._arguments = (
@@ -147,10 +147,22 @@ class RowsSearch(LevelLoopSearch):
             self._labels.predecessor_argument(),
             *work.values(),
             *(numpy.uint64(x) for x in counts),
-            *(numpy.float64(x) for x in (alpha, tuning.beta, tuning.floor, tuning.unqueued, *scale)),
-            *(numpy.uint64(x) for x in (tuning.patience, team_blocks, capacity, limit, *uneven, shared)),
+            *(
+                numpy.float64(x)
+                for x in (
+                    alpha,
+                    tuning.beta,
+                    tuning.bottom_up_min_arcs_per_word,
+                    tuning.push_without_queue_factor,
+                    *scale,
+                )
+            ),
+            *(
+                numpy.uint64(x)
+                for x in (tuning.bottom_up_min_levels, team_blocks, capacity, limit, *uneven, shared)
+            ),
             numpy.float64(tuning.words_per_unvisited),
-            numpy.uint64(planes),
+            numpy.uint64(groups),
             *kept,
         )
         cupy.cuda.Device().synchronize()

@@ -32,7 +32,7 @@ class StreamedSearch:
         stream, is as for `gravel.kernels.bfs.cpu.streamed.StreamedSearch`.
     buffer_bytes, buffers : as there; each buffer is pinned and has its like on the device, and parts are
         copied while others are read and searched.
-    asked : of which `symmetric` does not matter.
+    query : of which `symmetric` does not matter.
 
     Raises ValueError as `gravel.kernels.bfs.cpu.streamed.StreamedSearch` does.
 

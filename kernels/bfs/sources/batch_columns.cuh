@@ -23,7 +23,7 @@ __device__ __forceinline__ void put_entries(const Batch& b, Counts& counts, VERT
     cut(b, vertex, bits, begin, end, CHUNK);
 }
 
-__device__ __forceinline__ VERTEX owner_of(const Batch& b, u64 place, u64) { return b.owners[place]; }
+__device__ __forceinline__ VERTEX owner_of(const Batch& b, u64 place, u64) { return b.row_owner[place]; }
 
 // Entries of 32 arcs and more go to the warp one by one; the arcs of shorter ones are spread over lanes by a scan.
 __device__ __forceinline__ void expand_entries(const Batch& b, Stage& stage, bool valid, u64 word, u64 bits, VERTEX owner) {
@@ -78,11 +78,11 @@ __device__ __forceinline__ u64 scan_alone(const Batch& b, u64 v, u64 wanted, u64
     return u64(degree);
 }
 
-// The bits among `open` that columns `begin` to `end` have; all lanes call it.
+// The bits among `unvisited` that columns `begin` to `end` have; all lanes call it.
 template <class Tell>
-__device__ __forceinline__ u64 scan_row(const Batch& b, u64, i64 begin, i64 end, u64 open, const Tell& tell) {
-    u64 taken = 0;
-    for (i64 i = begin; i < end && open; i += 2 * WARP) {
+__device__ __forceinline__ u64 scan_row(const Batch& b, u64, i64 begin, i64 end, u64 unvisited, const Tell& tell) {
+    u64 claimed = 0;
+    for (i64 i = begin; i < end && unvisited; i += 2 * WARP) {
         VERTEX neighbour[2];
         u64 its[2];
 #pragma unroll
@@ -93,13 +93,13 @@ __device__ __forceinline__ u64 scan_row(const Batch& b, u64, i64 begin, i64 end,
 #pragma unroll
         for (u32 k = 0; k < 2; ++k) its[k] = b.seen[neighbour[k]];
 #pragma unroll
-        for (u32 k = 0; k < 2; ++k) claim_open(its[k], neighbour[k], open, taken, tell);
+        for (u32 k = 0; k < 2; ++k) claim_unvisited(its[k], neighbour[k], unvisited, claimed, tell);
     }
-    return taken;
+    return claimed;
 }
 
 template <class Tell>
-__device__ __forceinline__ u64 scan_entry(const Batch& b, u64 word, u64 open, const Tell& tell) {
+__device__ __forceinline__ u64 scan_entry(const Batch& b, u64 word, u64 unvisited, const Tell& tell) {
     i64 begin = i64(word >> LENGTH_BITS);
-    return scan_row(b, 0, begin, begin + i64(word & ((1u << LENGTH_BITS) - 1)) + 1, open, tell);
+    return scan_row(b, 0, begin, begin + i64(word & ((1u << LENGTH_BITS) - 1)) + 1, unvisited, tell);
 }

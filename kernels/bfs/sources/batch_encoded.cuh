@@ -72,20 +72,20 @@ __device__ __forceinline__ u64 scan_alone(const Batch& b, u64 v, u64 wanted, u64
     return bytes;
 }
 
-// The bits among `open` that units of a row have; all lanes call it.
+// The bits among `unvisited` that units of a row have; all lanes call it.
 template <class Tell>
-__device__ __forceinline__ u64 scan_row(const Batch& b, u64 v, i64 unit, i64 end, u64 open, const Tell& tell) {
-    u64 taken = 0;
-    for (; unit < end && open; ++unit)
+__device__ __forceinline__ u64 scan_row(const Batch& b, u64 v, i64 unit, i64 end, u64 unvisited, const Tell& tell) {
+    u64 claimed = 0;
+    for (; unit < end && unvisited; ++unit)
         visit_unit(b.rows, v, u64(unit), [&](VERTEX neighbour, bool valid) {
-            claim_open(valid ? b.seen[neighbour] : 0, neighbour, open, taken, tell);
-            return open != 0;
+            claim_unvisited(valid ? b.seen[neighbour] : 0, neighbour, unvisited, claimed, tell);
+            return unvisited != 0;
         });
-    return taken;
+    return claimed;
 }
 
 template <class Tell>
-__device__ __forceinline__ u64 scan_entry(const Batch& b, u64 entry, u64 open, const Tell& tell) {
+__device__ __forceinline__ u64 scan_entry(const Batch& b, u64 entry, u64 unvisited, const Tell& tell) {
     i64 unit = i64(entry & WHOLE_ROW);
-    return scan_row(b, entry >> UNIT_BITS, unit, unit + 1, open, tell);
+    return scan_row(b, entry >> UNIT_BITS, unit, unit + 1, unvisited, tell);
 }

@@ -33,7 +33,7 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded&, bo
     u32 length = valid ? u32(entry.word & ((1u << LENGTH_BITS) - 1)) + 1 : 0;
     VERTEX owner = entry.owner;
     i64 begin = i64(entry.word >> LENGTH_BITS);
-    if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.other, owner);
+    if (TREE && !Sink::DIRECT && !Sink::COUNTS_ONLY && valid) set_bit(s.visited_before, owner);
 
     u32 whole = __ballot_sync(ALL_LANES, length >= WARP);
     while (whole) {

@@ -31,16 +31,16 @@ __device__ __forceinline__ void claim_listed(const Search& s, Sink& sink, Decode
     __syncwarp();
 #pragma unroll 1
     for (u32 first = 0; first < listed; first += K * WARP) {
-        VERTEX vertex[K], owners[K];
+        VERTEX vertex[K], row_owner[K];
         bool live[K];
 #pragma unroll
         for (u32 k = 0; k < K; ++k) {
             u32 place = first + k * WARP + lane_id();
             live[k] = place < listed;
             vertex[k] = live[k] ? decoded.vertices[place] : VERTEX(0);
-            owners[k] = TREE ? __shfl_sync(ALL_LANES, owner, live[k] ? decoded.from[place] : 0) : VERTEX(0);
+            row_owner[k] = TREE ? __shfl_sync(ALL_LANES, owner, live[k] ? decoded.from[place] : 0) : VERTEX(0);
         }
-        claim<K, COUNTS_ONLY>(s, sink, vertex, live, owners, depth);
+        claim<K, COUNTS_ONLY>(s, sink, vertex, live, row_owner, depth);
     }
     __syncwarp();
 }
@@ -85,7 +85,7 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded& dec
                                        u32 depth) {
     VERTEX owner = VERTEX(entry.word >> UNIT_BITS);
     u64 unit = entry.word & WHOLE_ROW;
-    if (TREE && !Sink::DIRECT && !sink.counts_only && valid) set_bit(s.other, owner);
+    if (TREE && !Sink::DIRECT && !sink.counts_only && valid) set_bit(s.visited_before, owner);
     if (ONE_LANE) {
         for (u32 rows = __ballot_sync(ALL_LANES, valid); rows; rows &= rows - 1) {
             u32 from = __ffs(rows) - 1;

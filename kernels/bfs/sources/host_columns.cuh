@@ -55,10 +55,10 @@ __device__ __forceinline__ void stretch(i64 begin, i64 end, u32 heads, const Rea
 __device__ __forceinline__ void look_at_heads(const HostRows& s, const Source&, u32 depth) {
     Marked marked;
     for (u64 word = global_thread() / WARP; word < s.words; word += global_threads() / WARP) {
-        u32 open = ~s.visited[word];
-        if (!open) continue;
+        u32 unvisited = ~s.visited[word];
+        if (!unvisited) continue;
         u64 vertex = word * 32 + lane_id();
-        bool mine = open >> lane_id() & 1 && vertex < s.vertices;
+        bool mine = unvisited >> lane_id() & 1 && vertex < s.vertices;
         bool more = mine, hit = false;
         for (u32 first = 0; first < s.head_count && more; first += HEAD_GROUP) {
             struct alignas(16) Group { VERTEX neighbour[HEAD_GROUP]; };
@@ -122,13 +122,13 @@ __device__ __forceinline__ void pull_lines(const HostRows& s, u64* ticket, u64 f
 }
 
 // Walk the marked lines. A bottom-up level does so again and again, until no row waits.
-__device__ __forceinline__ void read_level(Steps& steps, const Source&, bool pulls, u32 depth, u64& host, u64& held) {
+__device__ __forceinline__ void read_level(Steps& steps, const Source&, bool pulls, u32 depth, u64& host, u64& kept_count) {
     HostRows& s = steps.s;
     const Counted& counted = steps.counted;
     for (Reach reach; counted.last_word;) {
         u64 first = counted.first_word, last = counted.last_word, marked = counted.marked + counted.kept;
         host += counted.marked;
-        held += counted.kept;
+        kept_count += counted.kept;
         u32 width = ticket_width(last - first, marked);
         if (pulls)
             pull_lines(s, &s.control[TICKET], first, last, width, 0, depth, reach);

@@ -136,9 +136,9 @@ __device__ __forceinline__ void read_rows(Steps& steps, const Source& source, co
 __device__ __forceinline__ void look_at_heads(const HostRows& s, const Source& source, u32 depth) {
     Marked marked;
     for (u64 word = global_thread() / WARP; word < s.words; word += global_threads() / WARP) {
-        u32 open = ~s.visited[word];
+        u32 unvisited = ~s.visited[word];
         u64 vertex = word * 32 + lane_id();
-        bool mine = open >> lane_id() & 1 && vertex < s.vertices;
+        bool mine = unvisited >> lane_id() & 1 && vertex < s.vertices;
         VERTEX predecessor = NO_VERTEX;
         for (u32 k = 0; mine && k < s.head_count && predecessor == NO_VERTEX; ++k) {
             VERTEX head = s.heads[vertex * s.head_count + k];
@@ -165,11 +165,11 @@ __device__ __forceinline__ void look_at_heads(const HostRows& s, const Source& s
     marked.add(s);
 }
 
-__device__ __forceinline__ void read_level(Steps& steps, const Source& source, bool pulls, u32 depth, u64& host, u64& held) {
+__device__ __forceinline__ void read_level(Steps& steps, const Source& source, bool pulls, u32 depth, u64& host, u64& kept_count) {
     HostRows& s = steps.s;
     u64 marked = steps.counted.marked + steps.counted.kept;
     host += steps.counted.marked;
-    held += steps.counted.kept;
+    kept_count += steps.counted.kept;
     if (!marked) return;
     read_rows(steps, source, pulls ? s.waiting : s.frontier, marked, [&](VERTEX row, VERTEX neighbour, bool valid) {
         // Top-down an unvisited neighbour is found, bottom-up a row with a visited one.

@@ -16,19 +16,19 @@ __device__ __forceinline__ u32 test_arcs(const Pull& level, i64 first, i64 last,
         i64 place = first + k * WARP + lane_id();
         neighbour[k] = place < last ? __ldg(&level.s.rows.columns[place]) : NO_VERTEX;
     }
-    return level.visited(neighbour);
+    return level.are_visited(neighbour);
 }
 
 // Read the rows of up to 32 waiting vertices.
 __device__ __forceinline__ void scan_rows(Pull& level) {
     const Search& s = level.s;
-    u32 count = level.unanswered_count < WARP ? level.unanswered_count : WARP;
-    level.unanswered_count -= count;
+    u32 count = level.undecided_count < WARP ? level.undecided_count : WARP;
+    level.undecided_count -= count;
     __syncwarp();
     bool active = lane_id() < count;
-    VERTEX vertex = active ? level.unanswered[level.unanswered_count + lane_id()] : VERTEX(0);
+    VERTEX vertex = active ? level.undecided[level.undecided_count + lane_id()] : VERTEX(0);
     __syncwarp();
-    VERTEX predecessor = level.in_planes(vertex, active);
+    VERTEX predecessor = level.find_in_groups(vertex, active);
     __syncwarp();
     i64 at = active ? __ldg(&s.rows.row_offsets[vertex]) + s.arcs_kept : 0;
     i64 end = active ? __ldg(&s.rows.row_offsets[u64(vertex) + 1]) : 0;
@@ -37,7 +37,7 @@ __device__ __forceinline__ void scan_rows(Pull& level) {
         VERTEX neighbour[TESTED];
 #pragma unroll
         for (u32 k = 0; k < TESTED; ++k) neighbour[k] = __ldg(&s.rows.columns[at + k < end ? at + k : end - 1]);
-        predecessor = level.first_of(neighbour, level.visited(neighbour));
+        predecessor = level.first_of(neighbour, level.are_visited(neighbour));
         at += TESTED;
     }
     __syncwarp();
@@ -76,7 +76,7 @@ __device__ __forceinline__ void scan_deferred(const Pull& level, VERTEX vertex, 
 
 __device__ __forceinline__ void check_waiting(Pull& level) {
     level.check_waiting();
-    while (level.unanswered_count >= WARP) scan_rows(level);
+    while (level.undecided_count >= WARP) scan_rows(level);
 }
 
 // Rows are read wherever enough vertices wait for it, each time by a copy of the code, which is short. One place for all, as
@@ -93,11 +93,11 @@ __device__ __forceinline__ void look_at_words(Pull& level, u32 words, u32 stride
             for (u32 part = 0; part < WIDEST_GROUP; part += AT_ONCE) {
                 if (part >= level.width) break;
                 level.check_dense(word, bits, part);
-                while (level.unanswered_count >= WARP) scan_rows(level);
+                while (level.undecided_count >= WARP) scan_rows(level);
             }
             continue;
         }
-        if (own) s.other[word + lane_id()] = bits;
+        if (own) s.visited_before[word + lane_id()] = bits;
         __syncwarp();
         u32 some = __ballot_sync(ALL_LANES, bits != ~0u);
         while (some) {
@@ -108,5 +108,5 @@ __device__ __forceinline__ void look_at_words(Pull& level, u32 words, u32 stride
         }
     }
     while (level.waiting_count) check_waiting(level);
-    while (level.unanswered_count) scan_rows(level);
+    while (level.undecided_count) scan_rows(level);
 }

@@ -13,20 +13,20 @@ constexpr u32 LONG_SCAN = 64;    // neighbours that a lane tries before its warp
 constexpr u32 READ = 4;          // neighbours that a lane reads before it looks them up
 constexpr u64 WHOLE_BLOCK = 8;   // units from which the whole block reads a row at the end
 
-// Give waiting vertices their planes; those that these do not answer wait on.
-__device__ __forceinline__ void scan_planes(Pull& level) {
+// Try the groups of waiting vertices; those that have no hit there wait on.
+__device__ __forceinline__ void scan_groups(Pull& level) {
     u32 left = 0;
-    for (u32 base = 0; base < level.unanswered_count; base += WARP) {
-        bool active = base + lane_id() < level.unanswered_count;
-        VERTEX vertex = active ? level.unanswered[base + lane_id()] : VERTEX(0);
-        VERTEX predecessor = level.in_planes(vertex, active);
+    for (u32 base = 0; base < level.undecided_count; base += WARP) {
+        bool active = base + lane_id() < level.undecided_count;
+        VERTEX vertex = active ? level.undecided[base + lane_id()] : VERTEX(0);
+        VERTEX predecessor = level.find_in_groups(vertex, active);
         if (predecessor != NO_VERTEX) level.hit(vertex, predecessor);
         u32 lanes = __ballot_sync(ALL_LANES, active);
-        if (active) level.unanswered[left + __popc(lanes & lanes_below())] = vertex;
+        if (active) level.undecided[left + __popc(lanes & lanes_below())] = vertex;
         left += __popc(lanes);
         __syncwarp();
     }
-    level.unanswered_count = left;
+    level.undecided_count = left;
 }
 
 // The first visited neighbour of one vertex in some of its units, by the whole warp; all lanes call it with the same.
@@ -35,7 +35,7 @@ __device__ __forceinline__ VERTEX scan_long(const Pull& level, VERTEX vertex, u6
     for (; unit < end && nearest == NO_VERTEX; ++unit) {
         visit_unit(level.s.rows, vertex, unit, [&](VERTEX neighbour, bool valid) {
             VERTEX one[1] = {valid ? neighbour : NO_VERTEX};
-            u32 hits = __ballot_sync(ALL_LANES, level.visited(one));
+            u32 hits = __ballot_sync(ALL_LANES, level.are_visited(one));
             if (hits) nearest = __shfl_sync(ALL_LANES, neighbour, __ffs(hits) - 1);
             return !hits;
         });
@@ -46,23 +46,23 @@ __device__ __forceinline__ VERTEX scan_long(const Pull& level, VERTEX vertex, u6
 // Read the rows of all waiting vertices, a lane each; a lane that is done takes the next one.
 __device__ __forceinline__ void scan_rows(Pull& level) {
     __syncwarp();
-    if (level.s.plane_count) scan_planes(level);
+    if (level.s.group_count) scan_groups(level);
     bool busy = false;
     VERTEX vertex = VERTEX(0);
     Cursor cursor{};
     u32 tried = 0;
     while (true) {
         u32 idle = __ballot_sync(ALL_LANES, !busy);
-        u32 taken = __popc(idle) < level.unanswered_count ? __popc(idle) : level.unanswered_count;
-        if (!taken && idle == ALL_LANES) break;
+        u32 assigned = __popc(idle) < level.undecided_count ? __popc(idle) : level.undecided_count;
+        if (!assigned && idle == ALL_LANES) break;
         u32 place = __popc(idle & lanes_below());
-        if (!busy && place < taken) {
-            vertex = level.unanswered[level.unanswered_count - 1 - place];
+        if (!busy && place < assigned) {
+            vertex = level.undecided[level.undecided_count - 1 - place];
             cursor = open_row(level.s.rows, vertex);
             tried = 0;
             busy = true;
         }
-        level.unanswered_count -= taken;
+        level.undecided_count -= assigned;
         VERTEX predecessor = NO_VERTEX;
         bool more = busy;
         if (busy) {
@@ -72,7 +72,7 @@ __device__ __forceinline__ void scan_rows(Pull& level) {
                 more = more && next_neighbour(level.s.rows, cursor, neighbour[k]);
                 if (!more) neighbour[k] = NO_VERTEX;
             }
-            predecessor = level.first_of(neighbour, level.visited(neighbour));
+            predecessor = level.first_of(neighbour, level.are_visited(neighbour));
             tried += READ;
         }
         __syncwarp();
@@ -121,7 +121,7 @@ __device__ __forceinline__ void look_at_words(Pull& level, u32 words, u32 stride
             bits = ahead;
             ahead = level.read_word(own, word, words);
             dense = level.is_dense(bits);
-            if (!dense && own) s.other[begin + lane_id()] = bits;
+            if (!dense && own) s.visited_before[begin + lane_id()] = bits;
             __syncwarp();
             left = dense ? PARTS & ((1u << level.width) - 1) : __ballot_sync(ALL_LANES, bits != ~0u);
         }
@@ -136,7 +136,7 @@ __device__ __forceinline__ void look_at_words(Pull& level, u32 words, u32 stride
         }
         if (level.waiting_count >= (last ? 1 : 2 * WARP)) level.check_waiting();
         u32 enough = last && !level.waiting_count ? 1 : WARP;
-        while (level.unanswered_count >= enough) scan_rows(level);
+        while (level.undecided_count >= enough) scan_rows(level);
         if (last && !level.waiting_count) break;
     }
 }

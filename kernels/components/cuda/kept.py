@@ -89,10 +89,10 @@ def keep_first(row_offsets: Any, columns: Any, budget: int, *, least: int = 1) -
 
 
 def read_kept_heads(kept: Kept, heads: Any) -> None:
-    """Fill heads (planes, vertices) with what is kept, all ones where a row has fewer."""
-    planes, vertices = heads.shape
+    """Fill heads (head_count, vertices) with what is kept, all ones where a row has fewer."""
+    head_count, vertices = heads.shape
     kernel = load(SOURCE, VERTEX=vertex_macro(heads.dtype)).get_function("heads_of_first")
-    arguments = kept.offsets, kept.columns, numpy.uint64(vertices), numpy.uint64(planes), heads
+    arguments = kept.offsets, kept.columns, numpy.uint64(vertices), numpy.uint64(head_count), heads
     run_over(kernel, vertices, *arguments, most=MAX_BLOCKS)
 
 

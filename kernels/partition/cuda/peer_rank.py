@@ -28,7 +28,7 @@ class PeerRank(GroupRank):
 
     Parameters
     ----------
-    whole, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
+    whole, query, options : as `gravel.kernels.partition.RankSearch` takes them.
     placing : where columns lie, of all ranks alike; on the device by default.
 
     Raises ValueError for groups that would not be equal.

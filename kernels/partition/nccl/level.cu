@@ -3,7 +3,7 @@
 //
 // Of each kernel there is one rank, `world->ranks[0]`. What delegates were found lies in `found`, the OR over all
 // ranks in `mask`, which may be `found` itself; both are zero again after the previsit. The source enters as what a
-// level -1 found. Rows of `told` are what the ranks tell each other in every level: ROW_SENT counts, and how many
+// level -1 found. Rows of `exchanged` are what the ranks tell each other in every level: ROW_SENT counts, and how many
 // vertices they sent to each rank so far.
 //
 // variants VERTEX: u32 u64
@@ -25,14 +25,14 @@ struct Arrivals {
     u32* ids;
     u32* bits;
     u64 words;  // of `bits`
-    u64* told;  // (ranks, ROW_SENT + ranks)
+    u64* exchanged;  // (ranks, ROW_SENT + ranks)
 };
 
 __device__ __forceinline__ u64 stride_of(const World& w) { return ROW_SENT + w.rank_count; }
 
 // How many vertices came from a rank in all, by its row.
 __device__ __forceinline__ u64 came_from(const World& w, const Rank& r, const Arrivals& a, u64 from) {
-    return from == r.rank ? 0 : a.told[from * stride_of(w) + ROW_SENT + r.rank];
+    return from == r.rank ? 0 : a.exchanged[from * stride_of(w) + ROW_SENT + r.rank];
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2)
@@ -60,8 +60,8 @@ extern "C" __global__ void __launch_bounds__(512, 2)
     if (r.sent) fill(r.sent, w.rank_count * r.sent_words, 0u);
     fill(r.counts, u64(SIDES * COUNTS), 0ull);
     fill(r.came, w.rank_count, 0ull);
-    fill(a.told, w.rank_count * stride_of(w), 0ull);
-    for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) r.bin_tail[i] = r.bin_start[i];
+    fill(a.exchanged, w.rank_count * stride_of(w), 0ull);
+    for (u64 i = global_thread(); i < w.rank_count; i += global_threads()) r.bin_end[i] = r.bin_start[i];
     if (global_thread() == 0) *state = Local{{r.nd_source_count, r.dn_filled, r.dd_filled}, 0};
 }
 
@@ -184,7 +184,7 @@ extern "C" __global__ void tell(const World* world, const Arrivals* arrivals, co
     }
     for (u64 i = threadIdx.x; i < w.rank_count; i += blockDim.x) {
         r.came[i] = came_from(w, r, *arrivals, i);
-        row[ROW_SENT + i] = r.bin_tail[i] - r.bin_start[i];
+        row[ROW_SENT + i] = r.bin_end[i] - r.bin_start[i];
     }
 }
 

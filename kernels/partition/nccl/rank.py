@@ -48,7 +48,7 @@ class NcclRank:
 
     Parameters
     ----------
-    whole, asked, options : as `gravel.kernels.partition.RankSearch` takes them.
+    whole, query, options : as `gravel.kernels.partition.RankSearch` takes them.
     connect_by : makes the communicator; NCCL's by default.
 
     Raises ValueError for encoded rows and for groups that do not fit the ranks,
@@ -101,7 +101,7 @@ class NcclRank:
             kernels,
             capacities,
             self._arrays["bin_ids"],
-            self._arrays["bin_tails"] if query.tree else None,
+            self._arrays["bin_sources"] if query.tree else None,
             groups=groups if options.local_all_to_all else None,
             stream=self._visits.normal,
             message_bytes=options.message_bytes,

@@ -12,7 +12,7 @@ from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.verify.cuda.blocks import RowBlocks
 from gravel.kernels.verify.cuda.integers import kind_of
 from gravel.kernels.verify.cuda.memory import CHUNK, brought
-from gravel.kernels.verify.cuda.table import Asked, LabelTable, Parents
+from gravel.kernels.verify.cuda.table import LabelTable, Parents, SearchBounds
 from gravel.kernels.verify.cuda.tree import RULES, Tree, TreeLevels
 from gravel.kernels.verify.cuda.upload import Job, Row, Sending, Uploads
 
@@ -40,12 +40,12 @@ class SearchBatch:
         at_once: int,
         distance: Any,
         predecessor: Any,
-        asked: Asked,
+        bounds: SearchBounds,
         block: int,
     ) -> None:
         import cupy
 
-        self.table, self.blocks, self.at_once, self.asked = table, blocks, at_once, asked
+        self.table, self.blocks, self.at_once, self.bounds = table, blocks, at_once, bounds
         self.with_tree, self.with_distance = predecessor is not None, distance is not None
         self._uploads = uploads
         self._vertices = Kernels("kernels/verify/cuda/vertices.cu", block=block)
@@ -130,8 +130,8 @@ class SearchBatch:
         return labels, int(highest.get().max())
 
     def _check_vertices(self, labels: Any, place: int, counts: Any, highest: Any, bits: Any) -> None:
-        asked = *self.parents.of(place), self._n, self.sources[place], numpy.int64(self.asked.limit)
-        given = labels, kind_of(labels.dtype), *asked
+        bounds = *self.parents.of(place), self._n, self.sources[place], numpy.int64(self.bounds.limit)
+        given = labels, kind_of(labels.dtype), *bounds
         self._vertices.run("check_vertices", self._n, *given, counts, highest, bits)
 
     def _count_levels(self, low: int, count: int) -> tuple[Any, int]:
@@ -150,7 +150,7 @@ class SearchBatch:
         if self._tree is None:
             self._tree = Tree(self._vertices, self._n)
         above, source = self.parents.array[place], self.sources[place]
-        return self._tree.count(above, source, self.asked.limit, levels, bits)
+        return self._tree.count(above, source, self.bounds.limit, levels, bits)
 
     def check_rows(self) -> None:
         """Check the arcs of all searches that were loaded."""

@@ -13,7 +13,7 @@ from gravel.kernels.verify.cuda.integers import kind_of
 from gravel.kernels.verify.cuda.memory import graph_size, label_size, plan_searches
 from gravel.kernels.verify.cuda.offenders import checks_of
 from gravel.kernels.verify.cuda.resources import Resources
-from gravel.kernels.verify.cuda.table import Asked, LabelTable
+from gravel.kernels.verify.cuda.table import LabelTable, SearchBounds
 from gravel.kernels.verify.cuda.upload import Uploads
 from gravel.kernels.verify.given import refuse_labels, refuse_sources
 from gravel.kernels.verify.result import Check
@@ -53,7 +53,7 @@ def check_searches(
     labels = label_size(len(sources), distance, predecessor)
     planned = resources.planned(lambda room: plan_searches(graph, labels, symmetric, room))
     limit = n - 1 if max_depth is None else max_depth
-    asked = Asked(symmetric, is_sorted, limit, deepest=n if max_depth is None else max_depth)
+    bounds = SearchBounds(symmetric, is_sorted, limit, deepest=n if max_depth is None else max_depth)
     tree = predecessor is not None
     with Uploads(resources.threads) as uploads:
         blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs)
@@ -62,9 +62,9 @@ def check_searches(
         table: LabelTable | None = None
         while done < len(sources):
             if current is None:
-                table = LabelTable(vertex, width, planned.words, block, n, asked, tree=tree)
+                table = LabelTable(vertex, width, planned.words, block, n, bounds, tree=tree)
                 at_once = min(table.searches, len(sources))
-                current = SearchBatch(table, blocks, uploads, at_once, distance, predecessor, asked, block)
+                current = SearchBatch(table, blocks, uploads, at_once, distance, predecessor, bounds, block)
             last = min(done + current.at_once, len(sources))
             try:
                 current.load(done, sources[done:last])

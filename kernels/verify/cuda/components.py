@@ -72,11 +72,11 @@ def _check(
     labels, parents, unlike = make(components(n, width)[:3], cupy).values()
     with Uploads(resources.threads) as uploads:
         given = uploads.brought(component)
-        taken = given, kind_of(component.dtype), n, labels, parents, counts
-        kernels.run("take_labels", n, *taken, None)
+        arguments = given, kind_of(component.dtype), n, labels, parents, counts
+        kernels.run("take_labels", n, *arguments, None)
         if int(counts[:1].get()[0]):
             bits = cupy.zeros(n, numpy.uint8)
-            kernels.run("take_labels", n, *taken[:-1], cupy.zeros_like(counts), bits)
+            kernels.run("take_labels", n, *arguments[:-1], cupy.zeros_like(counts), bits)
             return [_named("ranges", counts.get(), bits)], 0.0
         blocks = RowBlocks(row_offsets, column_indices, uploads, arcs=planned.arcs)
         half = numpy.uint32(symmetric), labels, parents, unlike

@@ -83,6 +83,6 @@ def _bad_neighbour(batch: SearchBatch, place: int, rule: str, vertex: int) -> in
         bad = other < 0
     else:
         bad = other > level + 1
-        if batch.asked.symmetric:
+        if batch.bounds.symmetric:
             bad |= (other >= 0) & (other < level - 1)
     return int(columns[numpy.flatnonzero(bad)[0]])

@@ -60,37 +60,37 @@ extern "C" __global__ void arrange(const void* distance, u32 kind, u64 n, u32 se
 }
 
 // What a lane asks of the neighbours of a row: are their labels within low and low + span, and is one the target?
-struct Asked {
+struct Expected {
     u32 low[PER_WORD], span[PER_WORD], target[PER_WORD];
 };
 
-__device__ __forceinline__ Asked asked_of(u32 mine, const u32* parents, bool symmetric) {
-    Asked asked;
+__device__ __forceinline__ Expected expected_of(u32 mine, const u32* parents, bool symmetric) {
+    Expected expected;
 #pragma unroll
     for (u32 i = 0; i < PER_WORD; i++) {
         const u32 label = label_at(mine, i);
-        asked.low[i] = symmetric && label > 1 ? label - 1 : 1;
-        asked.span[i] = label + 1 - asked.low[i];
-        asked.target[i] = parents ? parents[i] : label > 1 ? label - 1 : ORPHAN;
+        expected.low[i] = symmetric && label > 1 ? label - 1 : 1;
+        expected.span[i] = label + 1 - expected.low[i];
+        expected.target[i] = parents ? parents[i] : label > 1 ? label - 1 : ORPHAN;
     }
-    return asked;
+    return expected;
 }
 
-__device__ __forceinline__ u32 seen_at(u32 other, u32 w, const Asked& asked, bool tree) {
+__device__ __forceinline__ u32 seen_at(u32 other, u32 w, const Expected& expected, bool tree) {
     u32 seen = 0;
 #pragma unroll
     for (u32 i = 0; i < PER_WORD; i++) {
         const u32 label = label_at(other, i);
         // 0, which is unreached, wraps around.
-        if (label - asked.low[i] > asked.span[i]) seen |= (label ? JUMPS : LEAVES) << 8 * i;
-        if ((tree ? w : label) == asked.target[i]) seen |= FOUND << 8 * i;
+        if (label - expected.low[i] > expected.span[i]) seen |= (label ? JUMPS : LEAVES) << 8 * i;
+        if ((tree ? w : label) == expected.target[i]) seen |= FOUND << 8 * i;
     }
     return seen;
 }
 
 // What is seen from a vertex along arcs from begin to end, in every lane of a search's word.
 __device__ __forceinline__ u32 see(const VERTEX* columns, u64 begin, u64 end, const u32* table, u32 words, u32 mine,
-                                   const Asked& asked, bool tree) {
+                                   const Expected& expected, bool tree) {
     const u32 q = lane_id() & (words - 1), groups = WARP / words;
     u32 seen = 0;
     for (u64 arc = begin + lane_id() / words; arc < end; arc += AHEAD * groups) {
@@ -101,14 +101,14 @@ __device__ __forceinline__ u32 see(const VERTEX* columns, u64 begin, u64 end, co
 #pragma unroll
         for (u32 i = 0; i < AHEAD; i++) other[i] = w[i] == NO_ARC ? mine : table[u64(w[i]) * words + q];
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) seen |= seen_at(other[i], w[i], asked, tree);
+        for (u32 i = 0; i < AHEAD; i++) seen |= seen_at(other[i], w[i], expected, tree);
     }
     for (u32 step = words; step < WARP; step *= 2) seen |= __shfl_xor_sync(ALL_LANES, seen, step);
     return seen;
 }
 
 // Count what a vertex breaks in the searches of a word.
-__device__ __forceinline__ void judge(u64 v, u32 q, u32 mine, u32 seen, const Asked& asked, bool symmetric, bool tree,
+__device__ __forceinline__ void judge(u64 v, u32 q, u32 mine, u32 seen, const Expected& expected, bool symmetric, bool tree,
                                       u64 deepest, u64* counts, u32 wanted, u8* bits) {
     for (u32 i = 0; i < PER_WORD; i++) {
         const u32 label = label_at(mine, i), flags = seen >> 8 * i;
@@ -118,7 +118,7 @@ __device__ __forceinline__ void judge(u64 v, u32 q, u32 mine, u32 seen, const As
         if ((flags & LEAVES) && label - 1 < deepest) broken |= 1u << COMPONENT;
         if (symmetric && label > 1 && !(flags & FOUND)) {
             if (!tree) broken |= 1u << NEARER;
-            else if (asked.target[i] != ORPHAN) broken |= 1u << TREE_ARCS;
+            else if (expected.target[i] != ORPHAN) broken |= 1u << TREE_ARCS;
         }
         if (!broken) continue;
         const u32 search = q * PER_WORD + i;
@@ -155,22 +155,22 @@ extern "C" __global__ void __launch_bounds__(512, 2) check_rows(const i64* offse
             const u32 mine = table[v * words + q];
             if (!__any_sync(ALL_LANES, mine != 0)) continue;
             const u32* above = tree ? parents + row * stride + q * PER_WORD : nullptr;
-            const Asked asked = asked_of(mine, above, symmetric);
-            const u32 seen = see(columns, begin, end, table, words, mine, asked, tree);
+            const Expected expected = expected_of(mine, above, symmetric);
+            const u32 seen = see(columns, begin, end, table, words, mine, expected, tree);
             if (lane_id() < words)
-                judge(v, q, mine, seen, asked, symmetric, tree, deepest, counts, wanted, bits);
+                judge(v, q, mine, seen, expected, symmetric, tree, deepest, counts, wanted, bits);
         }
     }
 }
 
-__device__ __forceinline__ Asked asked_of_long(u32 mine, const void* predecessor, u32 kind, u64 n, u32 searches, u64 v,
+__device__ __forceinline__ Expected expected_of_long(u32 mine, const void* predecessor, u32 kind, u64 n, u32 searches, u64 v,
                                                u32 q, bool symmetric) {
     u32 parents[PER_WORD];
     for (u32 i = 0; i < PER_WORD; i++) {
         const u32 search = q * PER_WORD + i;
         parents[i] = kind && search < searches ? parent_at(predecessor, kind, search * n + v) : ORPHAN;
     }
-    return asked_of(mine, kind ? parents : nullptr, symmetric);
+    return expected_of(mine, kind ? parents : nullptr, symmetric);
 }
 
 // A warp for each piece of a long row; seen[place * words + q] gains what is seen.
@@ -183,9 +183,9 @@ extern "C" __global__ void see_long_rows(const i64* offsets, const VERTEX* colum
         const u64 v = first + piece.row, base = offsets[0], last = offsets[piece.row + 1] - base;
         const u64 begin = offsets[piece.row] - base + u64(piece.number) * LONG;
         const u32 mine = table[v * words + q];
-        const Asked asked = asked_of_long(mine, predecessor, kind, n, searches, v, q, symmetric);
+        const Expected expected = expected_of_long(mine, predecessor, kind, n, searches, v, q, symmetric);
         const u64 end = begin + LONG < last ? begin + LONG : last;
-        const u32 here = see(columns, begin, end, table, words, mine, asked, kind != 0);
+        const u32 here = see(columns, begin, end, table, words, mine, expected, kind != 0);
         if (lane_id() < words && here) atomicOr(&seen[u64(piece.place) * words + q], here);
     }
 }
@@ -197,8 +197,8 @@ extern "C" __global__ void check_long_rows(const u32* list, u64 count, u64 first
     for (u64 i = global_thread(); i < count * words; i += global_threads()) {
         const u64 v = first + list[i / words];
         const u32 q = u32(i % words), mine = table[v * words + q];
-        const Asked asked = asked_of_long(mine, predecessor, kind, n, searches, v, q, symmetric);
-        judge(v, q, mine, seen[i], asked, symmetric, kind != 0, deepest, counts, wanted, bits);
+        const Expected expected = expected_of_long(mine, predecessor, kind, n, searches, v, q, symmetric);
+        judge(v, q, mine, seen[i], expected, symmetric, kind != 0, deepest, counts, wanted, bits);
     }
 }
 

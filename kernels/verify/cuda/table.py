@@ -21,7 +21,7 @@ LABELS = ("u8", "u16", "u32")
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchBounds:
     """What the searches are of: a graph, and how far they went.
 
     `limit` is the largest distance there may be; vertices at the distance `deepest` are not expanded.
@@ -53,7 +53,15 @@ class LabelTable:
     """
 
     def __init__(
-        self, vertex: str, width: int, words: int, block: int, vertex_count: int, asked: Asked, *, tree: bool
+        self,
+        vertex: str,
+        width: int,
+        words: int,
+        block: int,
+        vertex_count: int,
+        bounds: SearchBounds,
+        *,
+        tree: bool,
     ) -> None:
         import cupy
 
@@ -61,8 +69,8 @@ class LabelTable:
         self._kernels = Kernels("kernels/verify/cuda/rows.cu", block=block, VERTEX=vertex, LABEL=label)
         self._bits = 8 << width
         self._per_word = 4 >> width
-        self._words, self._n, self._asked, self._tree = words, vertex_count, asked, tree
-        nearer = not asked.symmetric and not tree
+        self._words, self._n, self._asked, self._tree = words, vertex_count, bounds, tree
+        nearer = not bounds.symmetric and not tree
         made = make(label_table(vertex_count, words, nearer=nearer, per_word=self._per_word), cupy)
         self._table, self._nearer = made["labels"], made["nearer"] if nearer else None
 
@@ -122,15 +130,15 @@ class LabelTable:
             if block.long_count:
                 seen = cupy.zeros(block.long_count * self._words, numpy.uint32)
                 pieces = block.pieces, len(block.pieces) // 4
-                asked: tuple[Any, ...] = *pieces, *table, *tree, rules[0], seen
-                run("see_long_rows", 8 * len(block.pieces), *rows[:3], *asked)
+                bounds: tuple[Any, ...] = *pieces, *table, *tree, rules[0], seen
+                run("see_long_rows", 8 * len(block.pieces), *rows[:3], *bounds)
                 listed = block.long_rows, block.long_count, rows[2]
-                asked = *listed, *table, *tree, *rules, seen, *end
-                run("check_long_rows", block.long_count * self._words, *asked)
+                bounds = *listed, *table, *tree, *rules, seen, *end
+                run("check_long_rows", block.long_count * self._words, *bounds)
             if self._nearer is not None:
                 run("mark_nearer", 32 * block.rows, *rows, *table, self._nearer)
             elif not symmetric:
-                asked = *table, *parents.of(0), n, several, numpy.uint32(self._asked.is_sorted)
-                run("check_tree_arcs", self._n, *rows, *asked, *end)
+                bounds = *table, *parents.of(0), n, several, numpy.uint32(self._asked.is_sorted)
+                run("check_tree_arcs", self._n, *rows, *bounds, *end)
         if self._nearer is not None:
             run("check_nearer", self._n, *table, n, several, self._nearer, *end)

@@ -71,9 +71,9 @@ extern "C" __global__ void join_delegates(const void* offsets, const u32* column
 }
 
 // Join `count` vertices from `first` on with the parents that another rank has for them.
-extern "C" __global__ void join_told(const VERTEX* told, u64 first, u64 count, VERTEX* parents) {
+extern "C" __global__ void join_received(const VERTEX* received, u64 first, u64 count, VERTEX* parents) {
     for (u64 place = global_thread(); place < count; place += global_threads())
-        if (told[place] != first + place) unite(parents, VERTEX(first + place), told[place]);
+        if (received[place] != first + place) unite(parents, VERTEX(first + place), received[place]);
 }
 
 extern "C" __global__ void flatten(VERTEX* parents, u64 n) { point_at_roots(parents, n); }

@@ -53,7 +53,7 @@ class RankLabelChecker(OnDevice, LabelChecker):
 
     def join_labels(self, first: int, parents: Any) -> None:
         """Join vertices from `first` on with the parents that another rank has for them."""
-        self._run("join_told", len(parents), parents, first, len(parents), self.known)
+        self._run("join_received", len(parents), parents, first, len(parents), self.known)
 
     def flatten(self) -> None:
         """Point every vertex at its root."""

@@ -22,7 +22,7 @@ PRESETS = (
             Setting("sources", ({"random": 100},), "section 5.5", strict=False),
             Setting("tuning.block"),
             Setting("tuning.blocks"),
-            Setting("tuning.least"),
+            Setting("tuning.tile_min_items"),
         ),
     ),
     Preset(

@@ -16,9 +16,9 @@ WAYS = {
     "flex": [
         *({"configuration": name} for name in ("fixed", "baseline", "config1", "config2", "config3")),
         {"configuration": "fixed", "fixed_threads": 96},
-        {"configuration": "config1", "headroom": 1, "shrink": 1},
-        {"configuration": "config3", "headroom": 1 << 20, "hub_degree": 1},
-        {"configuration": "config3", "headroom": 1, "hub_degree": 3, "hub_share": 1, "block": 32},
+        {"configuration": "config1", "threads_per_vertex": 1, "shrink": 1},
+        {"configuration": "config3", "threads_per_vertex": 1 << 20, "hub_degree": 1},
+        {"configuration": "config3", "threads_per_vertex": 1, "hub_degree": 3, "hub_share": 1, "block": 32},
     ],
 }
 """Switches and tuning constants that lead through different code, by strategy."""
@@ -88,7 +88,7 @@ def test_statistics_are_off_unless_asked_for(strategy) -> None:
         ("adaptive", {"threshold": 0}, "threshold is 0"),
         ("hierarchical_queue", {"one_block": -1}, "one_block is -1"),
         ("flex", {"configuration": "config4"}, "fixed, baseline, config1"),
-        ("flex", {"headroom": 0}, "headroom is 0"),
+        ("flex", {"threads_per_vertex": 0}, "threads_per_vertex is 0"),
         ("flex", {"fixed_threads": 0}, "fixed_threads is 0"),
         *((strategy, {"block": block}, "multiple of 32") for strategy in WAYS for block in (0, 100, 2048)),
     ],

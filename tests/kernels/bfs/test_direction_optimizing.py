@@ -21,10 +21,10 @@ TUNINGS = STEPS | {
     "default": {},
     "pull_near": ALWAYS_PULL | {"deferred_rows": False},
     "pull_far": ALWAYS_PULL | {"deferred_rows": True},
-    "pull_planes": ALWAYS_PULL | {"planes": 1},
-    "pull_more_planes": ALWAYS_PULL | {"planes": 3},
+    "pull_planes": ALWAYS_PULL | {"neighbour_groups": 1},
+    "pull_more_planes": ALWAYS_PULL | {"neighbour_groups": 3},
     "pull_by_degree": ALWAYS_PULL | {"by_degree": True},
-    "pull_by_degree_planes": ALWAYS_PULL | {"by_degree": True, "planes": 2},
+    "pull_by_degree_planes": ALWAYS_PULL | {"by_degree": True, "neighbour_groups": 2},
     "team_of_three": {"alpha": 0.0, "team_blocks": 3},
     "medium_blocks": {"block": 256, "alpha": 2.0},
 }
@@ -44,11 +44,11 @@ def test_direction_optimizing_on_hubs(tuning, output) -> None:
 
 
 @pytest.mark.parametrize("output", ["distance", "both"])
-@pytest.mark.parametrize("planes", [0, 1])
+@pytest.mark.parametrize("neighbour_groups", [0, 1])
 @pytest.mark.parametrize("deferred_rows", DEFERRED_ROWS)
-def test_the_longest_rows_are_read_by_blocks_or_not(output, planes, deferred_rows) -> None:
+def test_the_longest_rows_are_read_by_blocks_or_not(output, neighbour_groups, deferred_rows) -> None:
     for index in (numpy.uint32, numpy.uint64):
-        tuning = ALWAYS_PULL | {"planes": planes, "deferred_rows": deferred_rows}
+        tuning = ALWAYS_PULL | {"neighbour_groups": neighbour_groups, "deferred_rows": deferred_rows}
         csr = fast_csr(long_rows(), symmetric=True, index=index)
         search_all(csr, "direction_optimizing", output=output, **tuning)
 

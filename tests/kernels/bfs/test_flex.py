@@ -9,7 +9,7 @@ from tests.zoo import ZooGraph, scipy_distances
 
 pytestmark = pytest.mark.gpu
 
-WHOLE_DEVICE = {"headroom": 1 << 20, "shrink": 1 << 40}
+WHOLE_DEVICE = {"threads_per_vertex": 1 << 20, "shrink": 1 << 40}
 
 
 def star_of_paths(arms: int, length: int) -> ZooGraph:
@@ -50,7 +50,7 @@ def test_hubs_wait_for_a_launch_that_fills_the_device() -> None:
     # The source alone; its row; then the 4000 from that launch on if they are enough for all of its threads.
     assert launches(graph, configuration="config3", hub_share=1, shrink=1 << 40) == 2
     assert launches(graph, configuration="config2", hub_share=1, shrink=1 << 40) == 2
-    assert launches(graph, configuration="config3", headroom=2, hub_share=1, shrink=8) == 3
+    assert launches(graph, configuration="config3", threads_per_vertex=2, hub_share=1, shrink=8) == 3
 
 
 def test_a_frontier_that_shrinks_returns_too() -> None:

@@ -33,7 +33,7 @@ OPTIONS = {
     "block_512": {"block": 512},
     "stealing": {"tiles": "stealing"},
     "stealing_few_blocks": {"tiles": "stealing", "block": 32, "blocks_per_processor": 1},
-    "large_tiles": {"least": 40},
+    "large_tiles": {"tile_min_items": 40},
     "runs": {"tiles": "runs"},
     "racing_runs": {"claim": "racing", "tiles": "runs", "block": 64, "blocks": 3},
     "racing_stealing": {"claim": "racing", "tiles": "stealing", "gather": "serial", "block": 64},
@@ -130,7 +130,7 @@ def test_unfit_arguments_are_refused(strategy) -> None:
         ({"claim": "none"}, "atomic or racing"),
         ({"tiles": "odd"}, "even, stealing, runs"),
         ({"blocks": 0}, "blocks is 0; it must be 1 or more"),
-        ({"least": 0}, "at least 1"),
+        ({"tile_min_items": 0}, "at least 1"),
     ):
         with pytest.raises(ValueError, match=message):
             prepare(*arrays, strategy=strategy, symmetric=True, **options)

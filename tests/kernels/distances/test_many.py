@@ -9,7 +9,7 @@ from scipy.sparse import csgraph, csr_array
 from gravel.kernels.buffers import exact, total
 from gravel.kernels.distances import buffers, many
 from gravel.kernels.distances.buffers import least_device_bytes, own_searches, workspace
-from gravel.kernels.distances.interface import TooNarrow
+from gravel.kernels.distances.interface import Batches, TooNarrow
 from gravel.kernels.distances.many import aggregate, aggregate_rows
 from gravel.kernels.distances.many_cpu import Independent
 from gravel.kernels.layouts import encode
@@ -216,8 +216,8 @@ def test_one_search_that_memory_has_no_room_for_is_refused():
     row_offsets, columns = random_rows(5)
     each = exact(buffers.own_search(len(row_offsets) - 1, columns.itemsize))
     with pytest.raises(TooNarrow, match=f"1 searches at once take {each:,} bytes"):
-        Independent(row_offsets, columns, 9, 4, False, each - 1)
-    Independent(row_offsets, columns, 9, 4, False, each)
+        Independent(row_offsets, columns, Batches(True, 4, 9, 0, False, each - 1))
+    Independent(row_offsets, columns, Batches(True, 4, 9, 0, False, each))
 
 
 def test_no_sources():

@@ -55,8 +55,11 @@ def test_a_compressed_graph_is_searched_as_it_is(codec, strategy, backend):
 
 def test_constants_of_the_strategy_on_rows_are_taken_and_others_refused():
     stored = compressed(plain(GRAPHS["skewed_random"]), "varint")
-    _, measurement = run(stored, tuning={"alpha": 3, "patience": 2}, sources={"vertices": [0]})
-    assert any("patience is no constant of direction_optimizing on cpu" in note for note in measurement.notes)
+    _, measurement = run(stored, tuning={"alpha": 3, "bottom_up_min_levels": 2}, sources={"vertices": [0]})
+    assert any(
+        "bottom_up_min_levels is no constant of direction_optimizing on cpu" in note
+        for note in measurement.notes
+    )
     with pytest.raises(StageError, match="has no constant 'alfa'"):
         run(stored, tuning={"alfa": 3}, sources={"vertices": [0]})
     directed = compressed(plain(GRAPHS["skewed_random"], symmetric=False), "varint")

@@ -65,6 +65,24 @@ def test_tuning_reaches_the_strategy():
     assert measurement.reason == "asked for"
 
 
+@pytest.mark.parametrize(
+    ("strategy", "former", "name"),
+    [
+        ("direction_optimizing", "floor", "bottom_up_min_arcs_per_word"),
+        ("direction_optimizing", "patience", "bottom_up_min_levels"),
+        ("direction_optimizing", "unqueued", "push_without_queue_factor"),
+        ("direction_optimizing", "planes", "neighbour_groups"),
+        ("persistent", "patience", "narrow_max_retries"),
+        ("two_phase", "least", "tile_min_items"),
+        ("flex", "headroom", "threads_per_vertex"),
+    ],
+)
+def test_a_former_name_is_refused_with_those_that_there_are(strategy: str, former: str, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{strategy}' has no constant '{former}'.*it has .*\b{name}\b"):
+        checked_tuning("bfs", strategy, "cuda", {former: 1})
+    assert checked_tuning("bfs", strategy, "cuda", {name: 1}) == ({name: 1}, [])
+
+
 def test_tuning_takes_numbers_words_and_switches():
     graph = plain(GRAPHS["complete_40"])
     for tuning, told in (
