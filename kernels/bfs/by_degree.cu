@@ -74,8 +74,11 @@ __device__ __forceinline__ void choose(const i64* row_offsets, const VERTEX* col
 // a class; NO_VERTEX where there are fewer. Two are its first neighbours, the next fill its groups, of which there are up to
 // two, and one is as much as pays. closed: bits of the vertices without arcs. Block: a multiple of 32.
 extern "C" __global__ void choose_by_degree(const i64* row_offsets, const VERTEX* columns, const u8* classes, u64 vertices,
-                                            u64 last, u32 group_count, VERTEX* first_neighbours, VERTEX* next_neighbours, u32* closed) {
+                                            u64 last, u32 group_count, VERTEX* first_neighbours, VERTEX* next_neighbours,
+                                            u32* closed) {
     if (group_count == 0) choose<2>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
-    if (group_count == 1) choose<2 + GROUP_SIZE>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
-    if (group_count == 2) choose<2 + 2 * GROUP_SIZE>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
+    if (group_count == 1)
+        choose<2 + GROUP_SIZE>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
+    if (group_count == 2)
+        choose<2 + 2 * GROUP_SIZE>(row_offsets, columns, classes, vertices, last, first_neighbours, next_neighbours, closed);
 }

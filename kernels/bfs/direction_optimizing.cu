@@ -18,16 +18,18 @@
 constexpr u64 UNEVEN = 1024;  // arcs by which a block of the team may be behind the others
 
 extern "C" __global__ void __launch_bounds__(MAX_THREADS, 1)
-    search(const i64* row_offsets, const VERTEX* columns, const VERTEX* first_neighbours, const VERTEX* next_neighbours, const u32* closed,
-           u32* bitmaps,
-           i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* row_owner, VERTEX* hubs, u64* control, u64* counts, u64* log,
-           u64* arrivals, u64 vertices, u64 words, u64 candidates, u64 arcs, u64 may_pull, u64 max_depth, double alpha,
-           double beta, double bottom_up_min_arcs_per_word, double push_without_queue_factor, u64 bottom_up_min_levels, u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
+    search(const i64* row_offsets, const VERTEX* columns, const VERTEX* first_neighbours, const VERTEX* next_neighbours,
+           const u32* closed, u32* bitmaps, i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* row_owner,
+           VERTEX* hubs, u64* control, u64* counts, u64* log, u64* arrivals, u64 vertices, u64 words, u64 candidates, u64 arcs, u64 may_pull, u64 max_depth, double alpha,
+           double beta, double bottom_up_min_arcs_per_word, double push_without_queue_factor, u64 bottom_up_min_levels,
+           u64 team_blocks, u64 team_capacity, u64 team_limit, u64 room,
            double words_per_unvisited, u64 group_count, u64 arcs_kept, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{{row_offsets, columns}, first_neighbours, next_neighbours, u32(group_count), u32(arcs_kept), closed, bitmaps, bitmaps + words, distance, keys,
+    Search s{{row_offsets, columns}, first_neighbours, next_neighbours, u32(group_count), u32(arcs_kept),
+             closed, bitmaps, bitmaps + words, distance, keys,
              {queue, row_owner}, hubs, control, 0, 0, vertices, words};
-    Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(bottom_up_min_levels), alpha, beta, bottom_up_min_arcs_per_word, push_without_queue_factor, 1.0,
+    Tuning tuning{candidates, arcs, may_pull != 0, u32(max_depth), u32(bottom_up_min_levels), alpha, beta,
+                  bottom_up_min_arcs_per_word, push_without_queue_factor, 1.0,
                   team_blocks, team_capacity, team_limit, UNEVEN, room, words_per_unvisited};
     run(s, p, tuning, {bitmaps, control, counts, log, arrivals}, predecessor, source, previous);
 }

@@ -17,16 +17,17 @@
 #include "kernels/bfs/level_loop.cuh"
 
 extern "C" __global__ void __launch_bounds__(MAX_THREADS, 1)
-    search(ROWS_PARAMETERS, const VERTEX* first_neighbours, const VERTEX* next_neighbours, const u32* closed, u32* bitmaps, i32* distance, u64* keys,
-           i64* predecessor, u64* queue, VERTEX* hubs, u64* control, u64* counts, u64* log, u64* arrivals, u64 vertices,
-           u64 words, u64 candidates, u64 weight, u64 may_pull, u64 max_depth, double alpha, double beta, double bottom_up_min_arcs_per_word,
-           double push_without_queue_factor, double weight_of_arc, u64 bottom_up_min_levels, u64 team_blocks, u64 team_capacity, u64 team_limit,
-           u64 team_uneven, u64 room, double words_per_unvisited, u64 group_count, u64 source, u64 previous) {
+    search(ROWS_PARAMETERS, const VERTEX* first_neighbours, const VERTEX* next_neighbours, const u32* closed, u32* bitmaps,
+           i32* distance, u64* keys, i64* predecessor, u64* queue, VERTEX* hubs, u64* control, u64* counts, u64* log, u64* arrivals, u64 vertices,
+           u64 words, u64 candidates, u64 weight, u64 may_pull, u64 max_depth, double alpha, double beta,
+           double bottom_up_min_arcs_per_word, double push_without_queue_factor, double weight_of_arc, u64 bottom_up_min_levels,
+           u64 team_blocks, u64 team_capacity, u64 team_limit, u64 team_uneven, u64 room, double words_per_unvisited, u64 group_count, u64 source, u64 previous) {
     __shared__ Progress p;
-    Search s{make_rows(ROWS_ARGUMENTS), first_neighbours, next_neighbours, u32(group_count), 0, closed, bitmaps, bitmaps + words, distance, keys,
+    Search s{make_rows(ROWS_ARGUMENTS), first_neighbours, next_neighbours, u32(group_count), 0, closed,
+             bitmaps, bitmaps + words, distance, keys,
              {queue, nullptr}, hubs, control, 0, 0, vertices, words};
-    Tuning tuning{candidates, weight, may_pull != 0, u32(max_depth), u32(bottom_up_min_levels), alpha, beta, bottom_up_min_arcs_per_word, push_without_queue_factor,
-                  weight_of_arc, team_blocks, team_capacity, team_limit, team_uneven, room, words_per_unvisited,
+    Tuning tuning{candidates, weight, may_pull != 0, u32(max_depth), u32(bottom_up_min_levels), alpha, beta,
+                  bottom_up_min_arcs_per_word, push_without_queue_factor, weight_of_arc, team_blocks, team_capacity, team_limit, team_uneven, room, words_per_unvisited,
                   team_blocks * team_capacity};
     run(s, p, tuning, {bitmaps, control, counts, log, arrivals}, predecessor, source, previous);
 }

@@ -31,7 +31,7 @@ struct Finder {
     bool few = false;  // arcs in this tile
     u32 staged_count = 0;
 
-    // Write what is held from `base` on; all lanes call it.
+    // Write what is staged from `base` on; all lanes call it.
     __device__ __forceinline__ void write(u64 base) {
         __syncwarp();
         if (base != NOWHERE)

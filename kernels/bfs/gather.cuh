@@ -11,7 +11,7 @@
 // and for scans. `gather(way, begin, length, owner, tile, shared, visit)` then calls `visit(items)` with
 // Gathered<Visit::BATCH>. Whole warps call it: every lane does, with live[k] false where it has nothing, so a
 // visitor may use warp operations, but no barrier of the block. Every arc of the tile is visited once; which
-// thread visits it is not told. All threads of the block call both, with length 0 for no row.
+// thread visits it is not known. All threads of the block call both, with length 0 for no row.
 //
 // A visitor: struct { static constexpr u32 BATCH; static constexpr bool OWNERS; template operator() }. BATCH
 // arcs are handed over together, so that their reads can overlap; without OWNERS `owner` is not kept.

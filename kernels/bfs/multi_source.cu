@@ -8,7 +8,7 @@
 // `hops` is 0.
 //
 // Contract. Rows ascend: row_offsets i64 (vertices + 1) and columns VERTEX, or what their layout says; `weight` is that
-// of all. masks u64 (2, vertices), found VERTEX (vertices); queue, offers and owners hold the entries of all rows.
+// of all. masks u64 (2, vertices), found VERTEX (vertices); queue, offers and row_owner hold the entries of all rows.
 // Dynamic shared memory: where rows are decoded, the lists of sources/decoded.cuh. Block: a multiple of 32 up to
 // MAX_BLOCK. Grid: no more blocks than run at the same time.
 //

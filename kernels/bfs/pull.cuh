@@ -3,11 +3,12 @@
 // A warp owns up to 8 words (256 vertices) at a time and alone writes them. Neighbours are tried in ascending
 // order, so the one that hits is the smallest predecessor; a search without predecessors may try those of high degree
 // first (see by_degree.cu). The first two lie in `first_neighbours`, read in step with the vertices, and the next ones
-// may lie in `next_neighbours`; the few vertices that need more are collected and have their rows read. The start of the bitmap is kept in shared memory: it is probed at random, and where vertices
+// may lie in `next_neighbours`; the few vertices that need more are collected and have their rows read. The start of the
+// bitmap is kept in shared memory: it is probed at random, and where vertices
 // are numbered by descending degree nearly all probes fall there. Where they are, a warp also owns many of the
 // longest rows: those wait until the block has nothing else to do, and are read by all of it.
 //
-// Who includes this has a Search (first_neighbours, next_neighbours, group_count, visited, visited_before, words, record, ...) and says
+// Who includes this has a Search (first_neighbours, next_neighbours, group_count, visited, visited_before, ...) and says
 // how rows are read: look_at_words(level, words, stride, word) goes through the words of a warp from `word` on, checks
 // their vertices and reads rows where enough wait for it, and scan_deferred(level, vertex, nearest) reads the row of one
 // vertex of level.deferred by the whole block. DEFER_ROWS says whether rows are deferred at all: it costs registers and

@@ -55,7 +55,16 @@ enum Step : u32 { START, PUSH, TEAM, REDISTRIBUTE, PUSH_UNQUEUED, PULL, ENQUEUE,
 // barrier and zeroed two steps later, when no block can still be reading it. QUEUE_TAIL counts entries beyond
 // Progress::queue_tail, HUB_TAIL hubs beyond Progress::hub_end; each has a cache line of its own. `*_LAST` count the
 // level that ends a step, `*_PRIOR` those that a team went through before it.
-enum Control : u32 { QUEUE_TAIL = 0, HUB_TAIL = 16, LEVEL = 32, FOUND_PRIOR, WEIGHT_PRIOR, FOUND_LAST, WEIGHT_LAST, CONTROL_WORDS = 48 };
+enum Control : u32 {
+    QUEUE_TAIL = 0,
+    HUB_TAIL = 16,
+    LEVEL = 32,
+    FOUND_PRIOR,
+    WEIGHT_PRIOR,
+    FOUND_LAST,
+    WEIGHT_LAST,
+    CONTROL_WORDS = 48
+};
 constexpr u32 SIDES = 4;
 
 // Queue entries, in device or shared memory.
@@ -81,7 +90,7 @@ struct Entries {
 struct Search {
     Rows rows;
     const VERTEX* first_neighbours;  // (words * 32, 2) two neighbours of each vertex, NO_VERTEX where there are fewer
-    const VERTEX* next_neighbours; // (group_count, words * 32, GROUP_SIZE) the next neighbours, likewise
+    const VERTEX* next_neighbours;   // (group_count, words * 32, GROUP_SIZE) the next neighbours, likewise
     u32 group_count;
     u32 arcs_kept;        // arcs at the start of each row that these are; 0 if they are others, chosen by degree
     const u32* closed;    // (words) vertices that no arc reaches, and the bits beyond the last vertex
@@ -92,7 +101,7 @@ struct Search {
     Entries queue;
     VERTEX* hubs;
     u64* control;  // this step's copy
-    u64 queue_tail;  // of the queue, before this step
+    u64 queue_tail;  // before this step
     u64 hub_end;
     u64 vertices;
     u64 words;

@@ -1,6 +1,6 @@
 // A search's labels, taken out of its workspace.
 //
-// Contract: labels i32, that of vertex v at v * stride, since those of a search are halves of its keys; taken i32
+// Contract: labels i32, that of vertex v at v * stride, since those of a search are halves of its keys; copied i32
 // (vertices). Any block.
 
 #include "kernels/cuda/types.cuh"

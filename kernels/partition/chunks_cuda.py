@@ -120,17 +120,10 @@ def split_rows(
     low: int,
     high: int,
 ) -> list[Share]:
-    """Give what a range of rows adds to ranks `low` to `high` - 1, in arrays of the device.
+    """Do as `gravel.kernels.partition.chunks.split_rows`, in arrays of the device.
 
-    Parameters
-    ----------
-    row_offsets : int64 (rows + 1,), of the range; need not begin at 0.
-    columns : of the range alone, uint32 or uint64.
-    first_row : the vertex of the first row.
-    index : of `index_delegates`; None for stripes, whose shares have nn alone.
-
-    Raises ValueError for more than `MAX_RANKS` ranks at once.
-
+    `index` is None for stripes, whose shares have nn alone. Raises ValueError for more than `MAX_RANKS` ranks
+    at once.
     """
     import cupy
 

@@ -72,7 +72,8 @@ __device__ __forceinline__ void smallest_keys(const World& w, const Rank& r, con
     }
 }
 
-// Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `depth_digits`, (digits, DIGIT_WORDS), the
+// Bring what a tile's delegates have to their vertices: keys, and bytes to the words in `depth_digits`, (digits,
+// DIGIT_WORDS), the
 // first of which is that of compact id `base`. While levels are committed each byte would be an access of its own to a large
 // array.
 __device__ __forceinline__ void bring_delegates(const World& w, const Rank& r, u64 tile, u32 digits, u32 base, u32* depth_digits) {

@@ -77,7 +77,7 @@ __device__ __forceinline__ void publish(const Parts& w, const Part& r, bool firs
     if (first && w.rank_count > 1) tell_least(r, least);
 }
 
-// The smallest label that any rank told of, below which none ever falls; the first warp calls it.
+// The smallest label that any rank reported, below which none ever falls; the first warp calls it.
 __device__ __forceinline__ u64 smallest_reported(const Parts& w) {
     u64 least = ~0ull;
     for (u32 from = lane_id(); from < w.rank_count; from += WARP) {

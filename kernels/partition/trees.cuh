@@ -28,7 +28,7 @@ struct Part {
     const u32 *nd_columns, *dn_columns, *dd_columns;
     u32* parents;    // (nodes)
     VERTEX* labels;  // (nodes), of roots
-    VERTEX* before;  // (nodes), of roots: the label that others were told last
+    VERTEX* before;  // (nodes), of roots: the label that others were sent last
     u64 local;
 };
 

@@ -1,8 +1,8 @@
 // Shortest paths between pairs of vertices, from both ends: a block for each pair, until all are done.
 //
 // Each side is delta-stepping of its own: a near frontier, and one pile. The side with the smaller pile works next, on
-// one bucket. A round reads the words that its frontier had at the barrier before (held), so that words, and the round
-// in which a vertex got its last (when), do not depend on how threads run. A walk back goes to a vertex that is nearer, or
+// one bucket. A round reads the words that its frontier had at the barrier before (frontier_words), so that
+// words, and the round in which a vertex got its last (when), do not depend on how threads run. A walk back goes to a vertex that is nearer, or
 // as near and of an earlier round, which leads to the root whatever the lengths of arcs. A vertex that came nearer after it
 // was searched from may be too near for those that it led to, where the difference was lost in rounding.
 //

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.usefixtures("on_cpu")
 SMALL = ("all_isolated", "star_300", "two_parts", "many_duplicates")
 STEPS = (
     "pull_uncached",
-    "pull_more_planes",
+    "pull_more_groups",
     "pull_by_degree",
-    "pull_by_degree_planes",
+    "pull_by_degree_groups",
     "alternate",
     "unqueued_and_pull",
     "push",

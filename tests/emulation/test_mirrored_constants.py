@@ -95,7 +95,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     ],
     "kernels/components/afforest.cu": [
         ("HUB", "components.buffers", "HUB"),
-        ("MAX_TRACED", "components.cuda.afforest", "MAX_TRACED"),
+        ("MAX_TRACED", "components.cuda.afforest_tiles", "MAX_TRACED"),
     ],
     "kernels/components/afforest_tiles.cu": [
         *same("components.cuda.afforest_tiles", "MAX_TRACED ROUNDS"),

@@ -43,7 +43,7 @@ def on_cpu(strategies: dict[str, Strategy]) -> list[str]:
 ALWAYS_PULL = {"alpha": 1e18, "bottom_up_min_arcs_per_word": 0.0, "beta": 1e18}
 STEPS = {
     "pull": ALWAYS_PULL,
-    "pull_planes": ALWAYS_PULL | {"neighbour_groups": 2},
+    "pull_groups": ALWAYS_PULL | {"neighbour_groups": 2},
     "pull_uncached": ALWAYS_PULL | {"words_per_unvisited": 0.0},
     "alternate": ALWAYS_PULL | {"beta": 0.0, "bottom_up_min_levels": 0},
     "pull_then_push": ALWAYS_PULL | {"alpha": 50.0, "beta": 4.0, "bottom_up_min_levels": 1, "team_limit": 0},

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy
-
 from gravel.kernels.buffers import make
 from gravel.kernels.components import ComponentsResult
 from gravel.kernels.components.buffers import HEADS
 from gravel.kernels.components.buffers import columns as table
 from gravel.kernels.components.cuda.afforest_rows import ForestOfHeads
-from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
+from gravel.kernels.components.cuda.afforest_tiles import launch
+from gravel.kernels.cuda import refuse_block
 from gravel.kernels.layouts import EncodedRows
-
-SOURCE = "kernels/components/afforest.cu"
-MAX_TRACED = 16  # as in afforest.cu
 
 
 def prepare(
@@ -67,36 +63,14 @@ class ColumnForest:
     prepare_milliseconds = 0.0
 
     def __init__(self, rows: EncodedRows, symmetric: bool, rounds: int, block: int) -> None:
-        arrays = rows.arrays
-        self._made_with = arrays["row_offsets"], arrays["column_indices"], symmetric, rounds, block
+        self._rows = rows.arrays["row_offsets"], rows.arrays["column_indices"]
+        self._numbers, self._block = (int(symmetric), rounds), block
 
     def run(self, trace: Any = None) -> ComponentsResult:
         """Find the components. `trace`, uint64 (16,) on the device, gets the clock after each phase."""
-        return _find(*self._made_with, trace)
+        import cupy
 
-
-def _find(
-    row_offsets: Any, column_indices: Any, symmetric: bool, rounds: int, block: int, trace: Any
-) -> ComponentsResult:
-    import cupy
-
-    vertices, arcs = len(row_offsets) - 1, len(column_indices)
-    made = make(table(f"u{column_indices.dtype.itemsize}", vertices, arcs), cupy)
-    component, arrivals = made["component"], made.pop("arrivals")
-    if vertices == 0:
-        return ComponentsResult(component, 0.0, "afforest")
-    kernel = load(SOURCE, VERTEX=vertex_macro(column_indices.dtype)).get_function("afforest")
-    grid = (resident_blocks(kernel, block),), (block,)
-    trace = cupy.zeros(MAX_TRACED, cupy.uint64) if trace is None else trace
-    arguments = (
-        cupy.ascontiguousarray(row_offsets),
-        cupy.ascontiguousarray(column_indices),
-        numpy.uint64(vertices),
-        numpy.uint64(symmetric),
-        numpy.uint64(rounds),
-        *made.values(),
-        trace,
-        arrivals,
-    )
-    milliseconds = event_milliseconds(lambda: kernel(*grid, arguments))
-    return ComponentsResult(component, milliseconds, "afforest")
+        offsets, columns = self._rows
+        made = make(table(f"u{columns.dtype.itemsize}", len(offsets) - 1, len(columns)), cupy)
+        arrivals = made.pop("arrivals")
+        return launch("afforest", self._rows, self._numbers, made, self._block, trace, arrivals)

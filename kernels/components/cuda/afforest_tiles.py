@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy
@@ -11,8 +12,7 @@ from gravel.kernels.components import ComponentsResult, refuse_giant
 from gravel.kernels.components.buffers import tiles
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
-SOURCE = "kernels/components/afforest_tiles.cu"
-MAX_TRACED, ROUNDS = 16, 4  # as in afforest_tiles.cu and tile.cuh
+MAX_TRACED, ROUNDS = 16, 4  # as in afforest.cu, afforest_tiles.cu and tile.cuh
 PHASES = ("tiles", "barrier", "roots", "probes", "barrier", "vote", "join", "barrier", "hubs", "labels")
 """What lies between the clocks of a trace; the last one is missing where no tree changed late."""
 
@@ -55,24 +55,40 @@ def components(
             f"rounds is {rounds} and probes {probes}; they must be 1 to {ROUNDS}, and at least 0"
         )
     refuse_giant(giant)
-    vertices, arcs = len(row_offsets) - 1, len(column_indices)
-    dtype = column_indices.dtype
-    made = make(tiles(f"u{dtype.itemsize}", vertices, arcs), cupy)
-    component = made["component"]
+    rows = row_offsets, column_indices
+    made = make(tiles(f"u{column_indices.dtype.itemsize}", len(row_offsets) - 1, len(column_indices)), cupy)
+    numbers = symmetric, rounds, probes, GIANTS[giant] if prune else 0
+    return launch("afforest_tiles", rows, numbers, made, block, trace, BLOCK=block)
+
+
+def launch(
+    name: str,
+    rows: tuple[Any, Any],
+    numbers: tuple[int, ...],
+    made: Mapping[str, Any],
+    block: int,
+    trace: Any,
+    *behind: Any,
+    **macros: int,
+) -> ComponentsResult:
+    """Find components by the kernel of a file, both of this name, in one cooperative launch.
+
+    It takes the rows, the vertices, `numbers`, the arrays that were made, the trace and what stands behind.
+    """
+    import cupy
+
+    component, vertices = made["component"], len(rows[0]) - 1
     if vertices == 0:
-        return ComponentsResult(component, 0.0, "afforest_tiles")
-    kernel = load(SOURCE, VERTEX=vertex_macro(dtype), BLOCK=block).get_function("afforest_tiles")
+        return ComponentsResult(component, 0.0, name)
+    module = load(f"kernels/components/{name}.cu", VERTEX=vertex_macro(rows[1].dtype), **macros)
+    kernel = module.get_function(name)
     grid = (resident_blocks(kernel, block),), (block,)
     arguments = (
-        cupy.ascontiguousarray(row_offsets),
-        cupy.ascontiguousarray(column_indices),
-        numpy.uint64(vertices),
-        numpy.uint64(symmetric),
-        numpy.uint64(rounds),
-        numpy.uint64(probes),
-        numpy.uint64(GIANTS[giant] if prune else 0),
+        *map(cupy.ascontiguousarray, rows),
+        *map(numpy.uint64, (vertices, *numbers)),
         *made.values(),
         cupy.zeros(MAX_TRACED, cupy.uint64) if trace is None else trace,
+        *behind,
     )
     milliseconds = event_milliseconds(lambda: kernel(*grid, arguments))
-    return ComponentsResult(component, milliseconds, "afforest_tiles")
+    return ComponentsResult(component, milliseconds, name)

@@ -66,7 +66,7 @@ __device__ __forceinline__ void pass_arcs(u64 u, u64 begin, u64 end, const VERTE
     const EXACT mine = distance[u];
     const bool reached = is_reached(mine);
     u32 broken = 0;
-    // A tree arc may begin where no path does; then the tree is wrong as well, and both are told.
+    // A tree arc may begin where no path does; then the tree is wrong as well, and both are reported.
     if (!reached && !kind) return;
     for (u64 arc = begin + lane_id(); arc < end; arc += WARP) {
         const u64 v = columns[arc];

@@ -51,7 +51,7 @@ extern "C" __global__ void arrange(const void* distance, u32 kind, u64 n, u32 se
                 const u32 search = word * PER_WORD + i;
                 if (search >= searches) break;
                 const i64 d = integer_at(distance, kind, search * n + v);
-                // One that is out of range does not matter: the arcs of such a search are not told.
+                // One that is out of range does not matter: the arcs of such a search are not reported.
                 if (d >= 0 && d < i64(LABEL_MASK)) labels |= u32(d + 1) << LABEL_BITS * i;
             }
             table[v * words + first / PER_WORD + word] = labels;

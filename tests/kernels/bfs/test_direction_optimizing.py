@@ -21,10 +21,10 @@ TUNINGS = STEPS | {
     "default": {},
     "pull_near": ALWAYS_PULL | {"deferred_rows": False},
     "pull_far": ALWAYS_PULL | {"deferred_rows": True},
-    "pull_planes": ALWAYS_PULL | {"neighbour_groups": 1},
-    "pull_more_planes": ALWAYS_PULL | {"neighbour_groups": 3},
+    "pull_groups": ALWAYS_PULL | {"neighbour_groups": 1},
+    "pull_more_groups": ALWAYS_PULL | {"neighbour_groups": 3},
     "pull_by_degree": ALWAYS_PULL | {"by_degree": True},
-    "pull_by_degree_planes": ALWAYS_PULL | {"by_degree": True, "neighbour_groups": 2},
+    "pull_by_degree_groups": ALWAYS_PULL | {"by_degree": True, "neighbour_groups": 2},
     "team_of_three": {"alpha": 0.0, "team_blocks": 3},
     "medium_blocks": {"block": 256, "alpha": 2.0},
 }
