@@ -103,7 +103,7 @@ def test_full_queues_lose_no_vertex(strategy: str, output: str) -> None:
         *map(strict_cupy.on_device, csr),
         Query(output=output),
         claim="racing",
-        least=1,
+        tile_min_items=1,
         block=64,
         **NO_CULLING,
     )

@@ -101,7 +101,7 @@ def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
         Query(output=output, statistics=True),
         gather=gather,
         claim="racing",
-        least=1,
+        tile_min_items=1,
         block=64,
         **NO_CULLING,
     )
