@@ -135,6 +135,7 @@ def test_paths_that_may_not_fit_are_refused_with_numbers():
     # The sum of all weights is a bound as well.
     assert words_of((1 << 33) + 1, largest, largest << 8) == numpy.uint64
     assert words_of((1 << 33) + 1, 100, 1000) == numpy.uint32
+    assert words_of(1, largest, largest) == numpy.uint64, "a loop is added before it is compared"
 
 
 def test_more_vertices_than_predecessors_of_32_bits():
