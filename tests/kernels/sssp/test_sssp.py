@@ -159,3 +159,10 @@ def test_what_cannot_be_is_refused():
         prepare(offsets, columns, numpy.ones(2, numpy.uint32))
     with pytest.raises(ValueError, match="source 3 is not a vertex; there are 3"):
         prepare(*graph.rows).run(3)
+
+
+def test_a_search_says_who_chose_its_strategy():
+    graph = weighted("", 3, [(0, 1), (1, 2)], numpy.array([1, 2], numpy.uint32))
+    found = {name: prepare(*graph.rows, strategy=name) for name in ("auto", "delta_stepping")}
+    assert {each.strategy for each in found.values()} == {"delta_stepping"}
+    assert [each.reason for each in found.values()] == ["it is the default", "asked for"]
