@@ -225,7 +225,7 @@ def _of_encoded(asked: Any, reading: dict[str, str]) -> Both:
     if asked.strategy not in ("auto", "direction_optimizing", "top_down"):
         return (), ()
     file = "kernels/bfs/direction_optimizing_encoded.cu"
-    return ((file, {**reading, **tree, "ONE_LANE": "0"}), measured), ()
+    return ((file, {**reading, **tree}), measured), ()
 
 
 def _of_ranks(asked: Any, partition: Any, reading: dict[str, str] | None) -> tuple[Kernel, ...]:

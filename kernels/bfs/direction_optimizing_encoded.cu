@@ -10,7 +10,6 @@
 // variants LAYOUT: kernels/layouts/*/rows.cuh with byte_offsets
 // variants VERTEX: u32 u64
 // variants TREE: 0 32 33
-// variants ONE_LANE: 0 1
 
 #include "kernels/bfs/sources/pull_encoded.cuh"
 #include "kernels/bfs/sources/expand_encoded.cuh"

@@ -54,7 +54,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("bfs.buffers", "NOTICE_WORDS LONG_ROW HUGE_ROW"),
         ("MAX_HOPS", "bfs.cuda.persistent", "MAX_HOPS"),
     ],
-    f"{BFS}/linear_queue.cu": same("bfs.buffers", "ROUNDS COUNTER_WORDS"),
+    "kernels/papers/baselines/linear_queue.cu": same("papers.buffers", "ROUNDS COUNTER_WORDS"),
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.frontier_queues", "STAGE"),
         ("MAX_THREADS", "bfs.cuda.frontier_queues", "MAX_THREADS"),
@@ -160,8 +160,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("GATHERED_COUNTS", "partition.culled", "len(Gathered.__dataclass_fields__)"),
         ("MAX_WARPS * WARP", "partition.cuda.launch", "BLOCK"),
     ],
-    "kernels/probes/links.cu": [
-        (name.upper(), "probes.links.peer", f"NUMBERS['{name}']")
+    "kernels/papers/pan2018/links/links.cu": [
+        (name.upper(), "papers.pan2018.links.peer", f"NUMBERS['{name}']")
         for name in ("meet", "pair", "exchange", "reduce")
     ],
     "kernels/verify/cuda/components.cu": [

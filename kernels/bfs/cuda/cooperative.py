@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from gravel.kernels.bfs import buffers as tables
@@ -32,8 +33,7 @@ class CooperativeSearch:
 
     Parameters
     ----------
-    name : of the strategy.
-    path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
+    path : of the `.cu` file, whose name is the strategy's; its macros are VERTEX, TREE and those in `macros`.
     rows : what the kernel reads.
     asked : of which `symmetric` does not matter, since rows are read in the direction of arcs alone.
     buffers : makes the strategy's own arguments by the tables of `gravel.kernels.bfs.buffers`.
@@ -48,7 +48,6 @@ class CooperativeSearch:
 
     def __init__(
         self,
-        name: str,
         path: str,
         rows: Columns | DecodedRows,
         query: Query,
@@ -63,7 +62,7 @@ class CooperativeSearch:
         import numpy
 
         started = time.perf_counter()
-        self.strategy = name
+        self.strategy = PurePath(path).stem
         self._rows = rows  # which keeps the arrays alive
         self.vertices = rows.vertices
         self._query = query

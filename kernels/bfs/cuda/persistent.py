@@ -119,7 +119,6 @@ def prepare(
         )
 
     search = CooperativeSearch(
-        "persistent",
         SOURCE,
         source,
         query,

@@ -47,7 +47,6 @@ class Tuning:
     planes: int | None = 0
     deferred_rows: bool | None = None
     by_degree: bool | None = None
-    one_lane: bool = False
 
 
 class RowsSearch(LevelLoopSearch):
@@ -57,6 +56,7 @@ class RowsSearch(LevelLoopSearch):
     ----------
     rows : of a square graph, in any layout.
     tuning : the strategy's constants.
+    source : how the kernel reads the rows; by default as their layout does.
     shared_kilobytes, block : as for `gravel.kernels.bfs.cuda.direction_optimizing.prepare`.
 
     """
@@ -67,6 +67,7 @@ class RowsSearch(LevelLoopSearch):
         query: Query,
         tuning: Tuning,
         *,
+        source: type[ColumnSource | EncodedSource] | None = None,
         shared_kilobytes: int = 160,
         block: int | None = None,
     ) -> None:
@@ -77,12 +78,10 @@ class RowsSearch(LevelLoopSearch):
         self.vertices = rows.vertex_count
         self._query = query
         self._labels = Labels.allocate(self.vertices, query)
-        made = EncodedSource if rows.layout != "csr" else ColumnSource
-        source = made(
-            rows, tree=self._labels.tree, one_lane=tuning.one_lane, deferred_rows=tuning.deferred_rows
-        )
-        self._source = source  # which keeps the arrays alive
-        measured, item = source.measure(), source.dtype.itemsize
+        made = source or (EncodedSource if rows.layout != "csr" else ColumnSource)
+        reads = made(rows, tree=self._labels.tree, deferred_rows=tuning.deferred_rows)
+        self._reads = reads  # which keeps the arrays alive
+        measured, item = reads.measure(), reads.dtype.itemsize
         # Without in-arcs a vertex that has no arcs may still be reached, unless every arc has its reverse.
         candidates = measured.linked if query.symmetric else self.vertices
         words = bitmap_words(measured.last if query.symmetric and measured.linked else self.vertices)
@@ -91,30 +90,30 @@ class RowsSearch(LevelLoopSearch):
         if by_degree is None:
             by_degree = planes is None and not hubs_first
         # A neighbour of high degree is a parent sooner, but not the smallest.
-        by_degree = by_degree and tuning.pull and not query.tree and source.find_degrees()
+        by_degree = by_degree and tuning.pull and not query.tree and reads.find_degrees()
         if planes is None:
             wanted = PLANES_BY_DEGREE if by_degree else 0 if hubs_first else MAX_PLANES
             planes = min(wanted, rows.arc_count // (2 * IN_PLANE * words * 32))
 
-        self._kernel = source.load(pull=tuning.pull, planes=planes)
-        self.notes = source.notes
+        self._kernel = reads.load(pull=tuning.pull, planes=planes)
+        self.notes = reads.notes
         most_threads = int(self._kernel.max_threads_per_block)
         block = most_threads if block is None else block
         refuse_block(block, most=most_threads)
         most_shared, shared = shared_room(shared_kilobytes)
-        lists = source.lists(block)
-        staged = lists + block // 32 * STAGED * source.entry_bytes
+        lists = reads.lists(block)
+        staged = lists + block // 32 * STAGED * reads.entry_bytes
         check_shared(block, max(staged, block // 32 * WAITING * item), shared)
         # The limit belongs to the kernel, which searches with other settings share.
         self._kernel.max_dynamic_shared_size_bytes = most_shared
         grid = resident_blocks(self._kernel, block, shared)
 
-        stream = 0 if source.ENCODED else None
+        stream = 0 if reads.ENCODED else None
         size = buffers.Size(self.vertices, rows.arc_count, self._labels.tree, stream=stream, item=item)
         behind = planes * words * 32 * IN_PLANE
         kept_first = make(buffers.first_neighbours(size, words=words, behind=behind, pull=tuning.pull), cupy)
         if tuning.pull:
-            source.first_neighbours(words * 32, planes, *list(kept_first.values())[:3])
+            reads.first_neighbours(words * 32, planes, *list(kept_first.values())[:3])
         else:
             self._mark_padding(kept_first["closed"])
         queues = buffers.level_loop(size, entries=max(measured.entries, 1), hubs=measured.hubs)
@@ -124,15 +123,15 @@ class RowsSearch(LevelLoopSearch):
         weight_of_arc = measured.weight / rows.arc_count if rows.arc_count else 1.0
         alpha = tuning.alpha
         if alpha is None:
-            alpha = ENCODED_ANY_ORDER if source.ENCODED and not hubs_first else ALPHA
+            alpha = ENCODED_ANY_ORDER if reads.ENCODED and not hubs_first else ALPHA
         self.decided = {"alpha": alpha} if tuning.pull else {}
         team_blocks = max(1, min(tuning.team_blocks, MAX_IN_TEAM, grid))
-        capacity = min(tuning.team_capacity, (shared - lists) // (2 * source.entry_bytes)) & ~31
+        capacity = min(tuning.team_capacity, (shared - lists) // (2 * reads.entry_bytes)) & ~31
         limit = min(int(tuning.team_limit * weight_of_arc), MAX_TEAM_WEIGHT)
         uneven: tuple[Any, ...] = (max(1, int(UNEVEN * weight_of_arc)),)
         scale: tuple[Any, ...] = (weight_of_arc,)
         kept: tuple[Any, ...] = ()
-        if not source.ENCODED:
+        if not reads.ENCODED:
             # No entry weighs less than an arc, and the kernel knows the other two.
             limit, uneven, scale = min(limit, capacity * team_blocks), (), ()
             # Neighbours by degree are from anywhere in the row, which is read from its start after them.
@@ -140,7 +139,7 @@ class RowsSearch(LevelLoopSearch):
         counts = (self.vertices, words, candidates, measured.weight, int(tuning.pull), query.depth)
         self._launch = (grid,), (block,), shared
         self._arguments = (
-            *source.arguments,
+            *reads.arguments,
             *kept_first.values(),
             self._labels.distance_argument(),
             self._labels.keys,

@@ -3,8 +3,8 @@
 #include "kernels/bfs/sources/decoded.cuh"
 #include "kernels/bfs/claim.cuh"
 
-#ifndef ONE_LANE
-#define ONE_LANE 0  // 1: one lane decodes each row for its warp, the baseline of Moschou's report (section 2.3)
+#ifndef DECODE_ENTRIES
+#define DECODE_ENTRIES decode_entries  // whoever includes this file may name another
 #endif
 
 constexpr u32 TOGETHER = 2;  // decoded neighbours of a lane that are claimed at once
@@ -58,27 +58,6 @@ __device__ __forceinline__ u64* behind_decoded(u64* arena) {
     return arena + blockDim.x / WARP * LISTED * (sizeof(VERTEX) + 1) / sizeof(u64);
 }
 
-// Lane 0 decodes a row, 32 neighbours at a time, of which then each lane takes one. Rows are not cut into units.
-template <class Sink>
-__device__ __forceinline__ void expand_by_one_lane(const Search& s, Sink& sink, Decoded& decoded, u64 v, u32 from, VERTEX owner,
-                                                   u32 depth) {
-    Cursor cursor = open_row(s.rows, v);
-    for (bool more = true; more;) {
-        VERTEX mine = VERTEX(0);
-        u32 count = 0;
-        for (; count < WARP; ++count) {
-            VERTEX neighbour = VERTEX(0);
-            u32 found = lane_id() == 0 && next_neighbour(s.rows, cursor, neighbour);
-            if (!__shfl_sync(ALL_LANES, found, 0)) break;
-            neighbour = __shfl_sync(ALL_LANES, neighbour, 0);
-            if (lane_id() == count) mine = neighbour;
-        }
-        decoded.add(mine, lane_id() < count, from);
-        more = count == WARP;
-        if (decoded.count + WARP > LISTED) claim_all(s, sink, decoded, owner, depth);
-    }
-}
-
 // Expand one entry per lane; all lanes call it.
 template <class Sink>
 __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded& decoded, bool valid, const Entry& entry,
@@ -86,13 +65,5 @@ __device__ __forceinline__ void expand(const Search& s, Sink& sink, Decoded& dec
     VERTEX owner = VERTEX(entry.word >> UNIT_BITS);
     u64 unit = entry.word & WHOLE_ROW;
     if (TREE && !Sink::DIRECT && !sink.counts_only && valid) set_bit(s.other, owner);
-    if (ONE_LANE) {
-        for (u32 rows = __ballot_sync(ALL_LANES, valid); rows; rows &= rows - 1) {
-            u32 from = __ffs(rows) - 1;
-            expand_by_one_lane(s, sink, decoded, __shfl_sync(ALL_LANES, owner, from), from, owner, depth);
-        }
-        claim_all(s, sink, decoded, owner, depth);
-        return;
-    }
-    decode_entries(s.rows, decoded, valid, owner, unit, [&] { claim_all(s, sink, decoded, owner, depth); });
+    DECODE_ENTRIES(s.rows, decoded, valid, owner, unit, [&] { claim_all(s, sink, decoded, owner, depth); });
 }

@@ -4,7 +4,6 @@
 
 #define VERTEX u32
 #define TREE 0
-#define ONE_LANE 0
 #include "kernels/bfs/sources/expand_encoded.cuh"
 #include "kernels/bfs/team.cuh"
 

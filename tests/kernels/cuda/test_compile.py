@@ -34,7 +34,7 @@ BLOCKS = {"LAYOUT": "blocks", "VERTEX": "u32"}
 
 SEARCHES = {
     "direction_optimizing": {"VERTEX": "u32", "TREE": "32", "DEFER_ROWS": "1"},
-    "direction_optimizing_encoded": {**BLOCKS, "TREE": "32", "ONE_LANE": "0"},
+    "direction_optimizing_encoded": {**BLOCKS, "TREE": "32"},
     "persistent": {**BLOCKS, "TREE": "32", "WIDTH": "4"},
     "multi_source": {**BLOCKS, "TREE": "32"},
 }

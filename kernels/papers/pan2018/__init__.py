@@ -1,0 +1,1 @@
+"""Pan, Pearce, Owens, IPDPS 2018: what links between GPUs take."""
