@@ -173,7 +173,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if deep:
         in_case = (*in_case, *_persistent(layout, asked.output))
     if reading and deep:
-        in_case = (("kernels/bfs/shape.cu", reading), *in_case)
+        in_case = (("kernels/bfs/cuda/shape.cu", reading), *in_case)
     return (*at_once, *around, *labels, *in_case) if at_once else ()
 
 
@@ -185,7 +185,7 @@ def _may_be_deep(stages: Mapping[str, Any]) -> bool:
 
 def _persistent(layout: str, output: str) -> tuple[Kernel, ...]:
     macros = {"LAYOUT": layout, **U32, **tree_of(output)}
-    return tuple(("kernels/bfs/persistent.cu", {**macros, "WIDTH": width}) for width in ("4", "8"))
+    return tuple(("kernels/bfs/cuda/persistent.cu", {**macros, "WIDTH": width}) for width in ("4", "8"))
 
 
 def _of_components(asked: Any, reading: dict[str, str] | None) -> tuple[Kernel, ...]:
@@ -204,7 +204,7 @@ Both = tuple[tuple[Kernel, ...], tuple[Kernel, ...]]
 
 def _of_columns(asked: Any) -> Both:
     if asked.strategy == "multi_source":
-        return (("kernels/bfs/multi_source.cu", {"LAYOUT": "csr", **U32, **tree_of(asked.output)}),), ()
+        return (("kernels/bfs/cuda/multi_source.cu", {"LAYOUT": "csr", **U32, **tree_of(asked.output)}),), ()
     if asked.strategy == "persistent":
         return _persistent("csr", asked.output), ()
     if asked.strategy not in ("auto", "direction_optimizing", "top_down"):
@@ -212,19 +212,19 @@ def _of_columns(asked: Any) -> Both:
     first, *others, last = columns_searched(asked.output)
     shape: tuple[Kernel, ...] = ()
     if asked.strategy == "auto":
-        shape = (("kernels/bfs/shape.cu", {"LAYOUT": "csr", **U32}),)
+        shape = (("kernels/bfs/cuda/shape.cu", {"LAYOUT": "csr", **U32}),)
     return (first, *shape, *others), (last, *named(SHAPE))
 
 
 def _of_encoded(asked: Any, reading: dict[str, str]) -> Both:
-    tree, measured = tree_of(asked.output), ("kernels/bfs/measure_rows.cu", reading)
+    tree, measured = tree_of(asked.output), ("kernels/bfs/cuda/measure_rows.cu", reading)
     if asked.strategy == "multi_source":
-        return (("kernels/bfs/multi_source.cu", {**reading, **tree}), measured), ()
+        return (("kernels/bfs/cuda/multi_source.cu", {**reading, **tree}), measured), ()
     if asked.strategy == "persistent":
         return _persistent(reading["LAYOUT"], asked.output), ()
     if asked.strategy not in ("auto", "direction_optimizing", "top_down"):
         return (), ()
-    file = "kernels/bfs/direction_optimizing_encoded.cu"
+    file = "kernels/bfs/cuda/direction_optimizing_encoded.cu"
     return ((file, {**reading, **tree}), measured), ()
 
 

@@ -100,7 +100,7 @@ def cooperative(levels: int) -> Table:
 
 
 def first_neighbours(size: Size, *, words: int, behind: int, pull: bool) -> Table:
-    """What a search by level_loop.cuh keeps of every row, and bitmaps of `words`.
+    """What a search by direction_optimizing.cuh keeps of every row, and bitmaps of `words`.
 
     `behind` counts neighbours after the first two, `IN_PLANE` in a plane for each vertex.
     """
@@ -109,7 +109,7 @@ def first_neighbours(size: Size, *, words: int, behind: int, pull: bool) -> Tabl
 
 
 def level_loop(size: Size, *, entries: int, hubs: int) -> Table:
-    """Queues of a search by level_loop.cuh, of which columns have vertices beside, and counters."""
+    """Queues of a search by direction_optimizing.cuh, of which columns have vertices beside, and counters."""
     owners = table(owners=(size.vertex, entries if size.tree else 1)) if size.stream is None else ()
     return (
         *table(queue=("u8", entries)),

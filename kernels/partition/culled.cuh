@@ -6,7 +6,7 @@
 // places in each bin once for each BATCH * blockDim.x arcs, by an atomic whose result is where its own begin, and ends that
 // this rank owns are claimed at once, so that they are in no bin.
 
-#include "kernels/bfs/culling.cuh"
+#include "kernels/bfs/cuda/culling.cuh"
 #include "kernels/partition/by_length.cuh"
 #include "kernels/partition/reach.cuh"
 

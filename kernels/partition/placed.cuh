@@ -2,7 +2,7 @@
 //
 // With PLACED a field for columns points to a `Placed`, and reading from it counts what crosses the link: the 32-byte
 // sectors that the lanes of a warp ask for together, which is how a GPU reads host memory (Min et al., EMOGI, PVLDB
-// 14(2), 2020, section 3). Lines of 32 columns that the device keeps are found as in kernels/bfs/lines.cuh.
+// 14(2), 2020, section 3). Lines of 32 columns that the device keeps are found as in kernels/bfs/cuda/lines.cuh.
 
 #include "kernels/cuda/types.cuh"
 

@@ -32,9 +32,9 @@ PROTOCOLS = {
     ),
     "team": Protocol("main_team.cpp", f"{weak.LITMUS}/team.cu"),
     "team of rows": Protocol("main_team.cpp", f"{weak.LITMUS}/team_rows.cu"),
-    "block group": Protocol("main_block_group.cpp", "kernels/bfs/persistent.cu"),
-    "many sources": Protocol("main_multi_source.cpp", "kernels/bfs/multi_source.cu"),
-    "search": Protocol("main_direction_optimizing.cpp", "kernels/bfs/direction_optimizing.cu"),
+    "block group": Protocol("main_block_group.cpp", "kernels/bfs/cuda/persistent.cu"),
+    "many sources": Protocol("main_multi_source.cpp", "kernels/bfs/cuda/multi_source.cu"),
+    "search": Protocol("main_direction_optimizing.cpp", "kernels/bfs/cuda/direction_optimizing.cu"),
     "mailbox": Protocol("main_device_barrier.cpp", f"{weak.LITMUS}/device_barrier.cu"),
 }
 

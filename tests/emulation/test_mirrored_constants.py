@@ -15,7 +15,7 @@ import pytest
 from gravel.kernels.cuda.source import compiler_options, covering_variants, declared_variants, read_source
 from tests.emulation import build, grid_kernels
 
-BFS, PARTITION = "kernels/bfs", "kernels/partition"
+BFS, PARTITION = "kernels/bfs/cuda", "kernels/partition"
 
 
 def same(module: str, names: str) -> list[tuple[str, str, str]]:
@@ -30,10 +30,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
         ("ALONE", "bfs.cuda.deferred_rows", "ALONE"),
         ("WHOLE_BLOCK", "bfs.cuda.deferred_rows", "WHOLE_BLOCK"),
-        ("DONE + 1", "bfs.cuda.level_loop", "len(STEPS)"),
-        ("sizeof(Progress) <= 2048", "bfs.cuda.level_loop", "STATIC_SHARED == 2048"),
+        ("DONE + 1", "bfs.cuda.search", "len(STEPS)"),
+        ("sizeof(Progress) <= 2048", "bfs.cuda.search", "STATIC_SHARED == 2048"),
         *(
-            (name.upper(), "bfs.cuda.level_loop", f"STEPS.index('{name}')")
+            (name.upper(), "bfs.cuda.search", f"STEPS.index('{name}')")
             for name in ("push", "team", "redistribute", "push_unqueued", "pull", "enqueue")
         ),
     ],
@@ -44,8 +44,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing_encoded.cu": [
         *same("bfs.buffers", "TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM IN_PLANE"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
-        ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
-        ("STAGE", "bfs.cuda.level_loop", "STAGED"),
+        ("WAITING + UNANSWERED", "bfs.cuda.search", "WAITING"),
+        ("STAGE", "bfs.cuda.search", "STAGED"),
         ("LISTED - MAX_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
     ],
     f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.buffers", "IN_PLANE")],

@@ -159,17 +159,19 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_being_compiled_is_waited_for_and_the_wait_counts() -> None:
     before = COMPILE_TIME.seconds
     threads = compile_ahead(
-        [("kernels/bfs/direction_optimizing.cu", {**U32, "TREE": "32", "DEFER_ROWS": "1"})]
+        [("kernels/bfs/cuda/direction_optimizing.cu", {**U32, "TREE": "32", "DEFER_ROWS": "1"})]
     )
     while not Module.made:
         time.sleep(0.001)
     assert COMPILE_TIME.seconds == before
-    module = cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
+    module = cuda.load("kernels/bfs/cuda/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
     assert COMPILE_TIME.seconds > before + 0.1
     for thread in threads:
         thread.join()
     assert Module.made == [module]
-    assert cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1) is module
+    assert (
+        cuda.load("kernels/bfs/cuda/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1) is module
+    )
 
 
 U32 = {"VERTEX": "u32"}
@@ -249,7 +251,7 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
     ):
         kernels = plan_kernels(plan, decide(RunOptions(tmp_path, backend=backend)))
         assert {Path(path).stem for path, _ in kernels if path.endswith(".cu")} == files
-    assert kernels[0][0] == "kernels/bfs/direction_optimizing_encoded.cu"
+    assert kernels[0][0] == "kernels/bfs/cuda/direction_optimizing_encoded.cu"
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

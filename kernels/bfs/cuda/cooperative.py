@@ -26,7 +26,7 @@ class CooperativeSearch:
     """A prepared graph for a kernel `search` of a `.cu` file; every allocation is done here.
 
     The kernel takes, in this order: what its rows are (of columns row_offsets i64 and columns VERTEX),
-    distance i32, keys u64, predecessor i64 (see `kernels/bfs/labels.cuh`), the strategy's own buffers and
+    distance i32, keys u64, predecessor i64 (see `labels.cuh`), the strategy's own buffers and
     numbers, then log u64, arrivals u64 (see `kernels/cuda/grid_barrier.cuh`), vertices u64, max_depth u64,
     logged u64 and source u64. It writes the number of levels to log[0] and, if `logged` is not 0, the arcs
     that level i gathered to log[1 + min(i, logged - 1)]; it zeroes what it adds to.

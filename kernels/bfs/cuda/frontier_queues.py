@@ -1,4 +1,4 @@
-"""The searches of Merrill et al. 2012 on CUDA, in one launch each; see `kernels/bfs/frontier_queues.cuh`."""
+"""The searches of Merrill et al. 2012 on CUDA, in one launch each; see `frontier_queues.cuh`."""
 
 from __future__ import annotations
 
@@ -156,6 +156,6 @@ def strategy_of_queues(
 
 
 expand_contract = strategy_of_queues(
-    "kernels/bfs/expand_contract.cu", edges=False, stage=STAGE, block=EXPAND_CONTRACT_BLOCK
+    "kernels/bfs/cuda/expand_contract.cu", edges=False, stage=STAGE, block=EXPAND_CONTRACT_BLOCK
 )
-hybrid = strategy_of_queues("kernels/bfs/hybrid.cu", crowd=CROWD)
+hybrid = strategy_of_queues("kernels/bfs/cuda/hybrid.cu", crowd=CROWD)

@@ -1,4 +1,4 @@
-"""What a search by `kernels/bfs/level_loop.cuh` asks of rows: one class for columns, one for encoded rows.
+"""What a search by `direction_optimizing.cuh` asks of rows: one class for columns, one for encoded rows.
 
 Each has the kernel's file and the arguments by which it reads rows, measures them, and fills in the first
 neighbours of every vertex, which bottom-up levels look at before any row.
@@ -23,7 +23,7 @@ UNEVEN = 1024  # arcs by which a block of the team may be behind the others
 class ColumnSource:
     """Columns; `notes` says how long rows are read, where that is found out."""
 
-    SOURCE = "kernels/bfs/direction_optimizing.cu"
+    SOURCE = "kernels/bfs/cuda/direction_optimizing.cu"
     ENCODED = False  # whether weights are others than arcs, and entries fewer than they weigh
 
     def __init__(self, rows: EncodedRows, *, tree: int, deferred_rows: bool | None) -> None:
@@ -94,7 +94,7 @@ class ColumnSource:
 class EncodedSource(DecodedRows):
     """Encoded rows."""
 
-    SOURCE = "kernels/bfs/direction_optimizing_encoded.cu"
+    SOURCE = "kernels/bfs/cuda/direction_optimizing_encoded.cu"
     ENCODED = True
 
     CUT = True  # whether long rows are cut into units

@@ -1,4 +1,4 @@
-"""Top-down search of rows in any layout; see `kernels/bfs/level_loop.cuh`."""
+"""Top-down search of rows in any layout; see `direction_optimizing.cuh`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def prepare(
     """
     if decoder not in ("warp", *DECODERS):
         raise ValueError(f"decoder is {decoder!r}; it can be {', '.join(('warp', *DECODERS))}")
-    source = load_named(DECODERS[decoder]) if decoder in DECODERS else None
+    reader = load_named(DECODERS[decoder]) if decoder in DECODERS else None
     tuning = Tuning(pull=False, team_blocks=team_blocks, team_capacity=team_capacity, team_limit=team_limit)
-    return RowsSearch(rows, query, tuning, source=source, shared_kilobytes=shared_kilobytes, block=block)
+    return RowsSearch(rows, query, tuning, reader=reader, shared_kilobytes=shared_kilobytes, block=block)

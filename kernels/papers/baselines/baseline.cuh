@@ -4,7 +4,7 @@
 // that ends it and zeroed in the level before it is used again, when no block can still be reading it. So
 // one barrier a level is enough.
 
-#include "kernels/bfs/labels.cuh"
+#include "kernels/bfs/cuda/labels.cuh"
 
 constexpr u32 ROUNDS = 3;
 constexpr u32 COUNTER_WORDS = 32;  // of one copy; what different blocks add to has a cache line of its own

@@ -5,4 +5,4 @@
 constexpr bool FUSES = true, SPLITS = false;
 constexpr unsigned BOUND = 640;  // leaves 48 registers to a thread
 
-#include "kernels/bfs/edge_frontier.cuh"
+#include "kernels/bfs/cuda/edge_frontier.cuh"

@@ -4,4 +4,4 @@
 constexpr bool FUSES = false, SPLITS = true;
 constexpr unsigned BOUND = 640;  // leaves 48 registers to a thread
 
-#include "kernels/bfs/edge_frontier.cuh"
+#include "kernels/bfs/cuda/edge_frontier.cuh"

@@ -3,8 +3,8 @@
 
 #define DECODE_ENTRIES decode_by_one_lane
 
-#include "kernels/bfs/sources/pull_encoded.cuh"
-#include "kernels/bfs/sources/decoded.cuh"
+#include "kernels/bfs/cuda/sources/pull_encoded.cuh"
+#include "kernels/bfs/cuda/sources/decoded.cuh"
 
 // Lane 0 decodes a row, 32 neighbours at a time, of which then each lane takes one.
 template <class List, class Use>
@@ -37,5 +37,5 @@ __device__ __forceinline__ void decode_by_one_lane(const Rows& rows, List& decod
     use();
 }
 
-#include "kernels/bfs/direction_optimizing_encoded.cu"
+#include "kernels/bfs/cuda/direction_optimizing_encoded.cu"
 // variants LAYOUT: varint

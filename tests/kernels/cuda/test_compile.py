@@ -44,7 +44,8 @@ SEARCHES = {
 def test_a_search_has_no_more_code_than_compiles_soon(name: str) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="compiling without a GPU needs cuda-bindings")
     most = max(
-        kernel.instructions for kernel in compile_variant(f"kernels/bfs/{name}.cu", SEARCHES[name], "sm_90")
+        kernel.instructions
+        for kernel in compile_variant(f"kernels/bfs/cuda/{name}.cu", SEARCHES[name], "sm_90")
     )
     assert 1_000 < most < MAX_INSTRUCTIONS
 

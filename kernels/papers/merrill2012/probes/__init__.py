@@ -2,7 +2,7 @@
 
 These are the microbenchmarks of Merrill, Garland and Grimshaw (PPoPP 2012), section 4: gathering neighbours,
 looking their status up, and both in one kernel, each with the interchangeable parts that searches are made of
-(`kernels/bfs/gather.cuh`, `kernels/bfs/lookup.cuh`). On the CPU they are played by twins.
+(`kernels/bfs/cuda/gather.cuh`, `kernels/bfs/cuda/lookup.cuh`). On the CPU they are played by twins.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@
 // variants VERTEX: u32 u64
 
 #define TREE 0
-#include "kernels/bfs/gather.cuh"
-#include "kernels/bfs/lookup.cuh"
+#include "kernels/bfs/cuda/gather.cuh"
+#include "kernels/bfs/cuda/lookup.cuh"
 #include "kernels/papers/merrill2012/probes/tiles.cuh"
 
 template <u32 PARTS>

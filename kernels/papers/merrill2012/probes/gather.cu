@@ -1,5 +1,5 @@
 // Neighbour gathering alone (Merrill, Garland, Grimshaw, PPoPP 2012, section 4.1): a level's rows are read
-// from preprocessed row ranges with one of the gathers of kernels/bfs/gather.cuh, and nothing is written but
+// from preprocessed row ranges with one of the gathers of kernels/bfs/cuda/gather.cuh, and nothing is written but
 // a sum, for which every neighbour must have been read.
 //
 // Contract. ranges i64 (rows, 2), where each row begins and ends in columns VERTEX. next is null, or a zero
@@ -8,7 +8,7 @@
 //
 // variants VERTEX: u32 u64
 
-#include "kernels/bfs/gather.cuh"
+#include "kernels/bfs/cuda/gather.cuh"
 #include "kernels/papers/merrill2012/probes/tiles.cuh"
 
 struct Sum {

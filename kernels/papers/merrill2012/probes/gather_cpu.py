@@ -1,4 +1,4 @@
-"""What the gathers of `kernels/bfs/gather.cuh` do, played thread after thread, with their work counted.
+"""What the gathers of `kernels/bfs/cuda/gather.cuh` do, played thread after thread, with their work counted.
 
 This is the twin that the CUDA probe is checked against, and it counts for both what no clock tells: the
 sectors that the loads of neighbours ask the memory for, and the lanes that these loads and the listing of

@@ -1,5 +1,5 @@
 // Status look-up alone (Merrill, Garland, Grimshaw, PPoPP 2012, section 4.2): the vertices of an edge frontier
-// are looked up with one of the combinations of kernels/bfs/lookup.cuh, and nothing is written but bits,
+// are looked up with one of the combinations of kernels/bfs/cuda/lookup.cuh, and nothing is written but bits,
 // labels and how many were taken for fresh. Beside it what makes an edge frontier, and what counts its
 // distinct vertices.
 //
@@ -10,7 +10,7 @@
 // variants VERTEX: u32 u64
 
 #define TREE 0
-#include "kernels/bfs/lookup.cuh"
+#include "kernels/bfs/cuda/lookup.cuh"
 #include "kernels/papers/merrill2012/probes/tiles.cuh"
 
 constexpr u32 PER_THREAD = 4;  // edges that a thread looks up together, as in two_phase.cu

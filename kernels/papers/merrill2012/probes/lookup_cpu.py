@@ -1,4 +1,4 @@
-"""What the look-ups of `kernels/bfs/lookup.cuh` do, played warp after warp.
+"""What the look-ups of `kernels/bfs/cuda/lookup.cuh` do, played warp after warp.
 
 The lanes of a warp read before any of them writes, as on a GPU, so that duplicates within a warp and bits
 lost in a shared byte show here too. Warps that run at the same time do not: a GPU has more false negatives.
@@ -19,7 +19,7 @@ LANES = 32
 
 @serial
 def _hashed(vertex: int) -> int:
-    """Return the cell of a table, as `hashed` of `kernels/bfs/lookup.cuh` does."""
+    """Return the cell of a table, as `hashed` of `kernels/bfs/cuda/lookup.cuh` does."""
     return (vertex * SPREAD & 0xFFFFFFFF) >> 16
 
 
