@@ -15,7 +15,7 @@ import pytest
 from gravel.kernels.cuda.source import compiler_options, covering_variants, declared_variants, read_source
 from tests.emulation import build, grid_kernels
 
-BFS, PARTITION = "kernels/bfs/cuda", "kernels/partition"
+BFS, PARTITION = "kernels/bfs/cuda", "kernels/partition/cuda"
 
 
 def same(module: str, names: str) -> list[tuple[str, str, str]]:
@@ -93,17 +93,17 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("BINS", "bfs.shape", "BINS"),
         ("HUB_SHIFT", "bfs.cuda.shape", "HUB_SHIFT"),
     ],
-    "kernels/components/afforest.cu": [
+    "kernels/components/cuda/afforest.cu": [
         ("HUB", "components.buffers", "HUB"),
         ("MAX_TRACED", "components.cuda.afforest", "MAX_TRACED"),
     ],
-    "kernels/components/afforest_tiles.cu": [
+    "kernels/components/cuda/afforest_tiles.cu": [
         *same("components.cuda.afforest_tiles", "MAX_TRACED ROUNDS"),
         *same("components.buffers", "HUB TILE COUNTERS"),
         ("SAMPLED", "components.cuda.afforest_tiles", "GIANTS['sampled']"),
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],
-    "kernels/components/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
+    "kernels/components/cuda/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
     "kernels/layouts/blocks/write.cu": [
         ("UNIT_ARCS", "layouts.blocks.cpu", "BLOCK_ARCS"),
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
@@ -148,7 +148,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ),
     ],
     f"{PARTITION}/distributor/distributor.cu": [*same("partition.distributor.cuda", "MAX_RANKS NN ND HALF")],
-    f"{PARTITION}/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
+    "kernels/partition/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
     f"{PARTITION}/nccl/level.cu": [
         ("CHUNK_WORDS", "partition.nccl.layout", "CHUNK_WORDS"),
         *same("partition.nccl.vertices", "ROW_NORMALS ROW_DELEGATES ROW_BACKWARD ROW_SENT"),
@@ -186,11 +186,11 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("LONG", "verify.cuda.memory", "LONG"),
         *same("verify.cuda.sssp", "RANGES TREE TREE_ARCS RELAXED COMPONENT"),
     ],
-    "kernels/sssp/delta_stepping.cu": [
+    "kernels/sssp/cuda/delta_stepping.cu": [
         *same("sssp.buffers", "HUB STATE ROUND WIDE"),
         ("ROOM", "sssp.buffers", "room_of(4, 4)"),
     ],
-    "kernels/sssp/by_weight.cu": [
+    "kernels/sssp/cuda/by_weight.cu": [
         *same("sssp.buffers", "STATE ROUND"),
         *same("sssp.cuda.by_weight", "CLASSES ORDERING NEARER"),
     ],

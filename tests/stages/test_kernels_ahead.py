@@ -63,7 +63,7 @@ def test_shortest_paths_have_kernels_of_their_own() -> None:
     ]
     path, macros = found[0]
     assert compiler_options(read_source(path), macros)
-    assert next(path for path, _ in kernels_ahead("traverse", paths)) == "kernels/sssp/delta_stepping.cu"
+    assert next(path for path, _ in kernels_ahead("traverse", paths)) == "kernels/sssp/cuda/delta_stepping.cu"
     dijkstra = stages["traverse"].parameters(algorithm="shortest_paths", strategy="dijkstra", sources=[1])
     assert kernels_ahead("traverse", dijkstra) == ()
     assert kernels_ahead("symmetrize", stages["symmetrize"].parameters(weights="sum")) == ()
@@ -106,7 +106,7 @@ def test_ranks_have_kernels_of_their_own(
     made_by = [(stage, stages[stage].parameters(**asked)) for stage, asked in behind]
     asked = stages["traverse"].parameters(output=output, sources=[1], tuning=tuning)
     kernels = [each for each in kernels_ahead("traverse", asked, made_by) if each[0].endswith(".cu")]
-    assert kernels[0][0] == f"kernels/partition/{file}.cu"
+    assert kernels[0][0] == f"kernels/partition/cuda/{file}.cu"
     assert kernels[0][1]["TREE"] == str(tree_of(SearchOptions(**tuning), Query(output=output)))
     for path, macros in kernels:
         declared = declared_variants(read_source(path))

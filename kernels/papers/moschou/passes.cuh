@@ -1,6 +1,6 @@
 // What passes over all arcs do with an arc, and with all vertices; see passes.cu.
 
-#include "kernels/components/forest.cuh"
+#include "kernels/components/cuda/forest.cuh"
 
 extern "C" __global__ void alone(VERTEX* component, u64 vertices) {
     for (u64 v = global_thread(); v < vertices; v += global_threads()) component[v] = VERTEX(v);

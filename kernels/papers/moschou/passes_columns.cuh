@@ -1,6 +1,6 @@
 // Arcs of columns as passes visit them: evenly, whatever rows they are of.
 
-#include "kernels/components/arcs.cuh"
+#include "kernels/components/cuda/arcs.cuh"
 #include "kernels/papers/moschou/passes.cuh"
 
 #define READS_PARAMETERS const i64 *row_offsets, const VERTEX *columns

@@ -51,5 +51,5 @@ def test_a_gpu_below_the_floor_is_refused_before_anything_is_compiled(
 
 
 def test_kernels_that_wait_for_the_grid_are_known_by_the_barrier_that_they_include() -> None:
-    assert waits_for_the_grid("kernels/partition/ranks.cu")
+    assert waits_for_the_grid("kernels/partition/cuda/ranks.cu")
     assert not waits_for_the_grid("kernels/relabel.cu")

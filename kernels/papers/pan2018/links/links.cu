@@ -1,12 +1,12 @@
 // Messages between devices that read each other's memory, as a search over ranks has them: what a rank has written is
-// told by a barrier (kernels/partition/device_barrier.cuh), and then read by whom it is for. One cooperative launch on each
+// told by a barrier (kernels/partition/cuda/device_barrier.cuh), and then read by whom it is for. One cooperative launch on each
 // device does a pattern so many times; `clock` has the nanoseconds of the first block before and after all.
 //
 // A rank's buffer holds a message of `words` for each rank, its own included; `taken` has room for one. With PAIR the
 // first two ranks read from each other by turns; with EXCHANGE every rank reads its message from all others, and keeps
 // their sum; with REDUCE all read the first message of every rank, and keep the OR.
 
-#include "kernels/partition/device_barrier.cuh"
+#include "kernels/partition/cuda/device_barrier.cuh"
 
 enum Pattern : u32 { MEET, PAIR, EXCHANGE, REDUCE };
 constexpr u32 AT_ONCE = 4;  // loads of a thread on their way

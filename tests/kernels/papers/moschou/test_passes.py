@@ -56,7 +56,7 @@ def test_passes_are_counted(giant):
 
 
 def test_a_pass_that_links_nothing_has_not_converged(monkeypatch):
-    monkeypatch.setattr("gravel.kernels.papers.moschou.passes._pass", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.papers.moschou.passes_cpu._pass", lambda *given: True)
     found = components(*large_graph(3), symmetric=True, strategy="afforest_single_pass")
     assert not found.converged
 
@@ -98,7 +98,7 @@ def test_passes_over_all_arcs(layout, decoder, backend):
 
 
 def test_a_pass_over_rows_that_links_nothing_has_not_converged(monkeypatch):
-    monkeypatch.setattr("gravel.kernels.papers.moschou.passes._pass", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.papers.moschou.passes_cpu._pass", lambda *given: True)
     found = prepare(encode("varint", *large_graph(3)), symmetric=True, strategy="afforest_single_pass").run()
     assert not found.converged
 
