@@ -147,9 +147,11 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
             )
         ),
     ],
-    f"{PARTITION}/distributor/distributor.cu": [*same("partition.distributor.cuda", "MAX_RANKS NN ND HALF")],
+    "kernels/partition/distributor/distributor.cu": [
+        *same("partition.distributor.cuda", "MAX_RANKS NN ND HALF")
+    ],
     "kernels/partition/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
-    f"{PARTITION}/nccl/level.cu": [
+    "kernels/partition/nccl/level.cu": [
         ("CHUNK_WORDS", "partition.nccl.layout", "CHUNK_WORDS"),
         *same("partition.nccl.vertices", "ROW_NORMALS ROW_DELEGATES ROW_BACKWARD ROW_SENT"),
     ],
