@@ -74,7 +74,7 @@ from gravel.kernels.cuda import load
 
 told = []
 with COMPILE_TIME.listened(told.append):
-    load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
+    load("kernels/bfs/cuda/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
 print(told)
 """
 
@@ -84,4 +84,4 @@ def test_a_kernel_is_named_the_first_time_on_a_machine(tmp_path: Path) -> None:
     there = {**os.environ, "CUPY_CACHE_DIR": str(tmp_path)}
     run = partial(subprocess.run, [sys.executable, "-c", ANEW], env=there, stdout=subprocess.PIPE, text=True)
     told = [run().stdout.strip() for _ in range(2)]
-    assert told == ["['bfs/direction_optimizing.cu', None]", "[]"]
+    assert told == ["['bfs/cuda/direction_optimizing.cu', None]", "[]"]

@@ -1,4 +1,4 @@
-"""Afforest on CUDA; see `kernels/components/afforest.cu` and `kernels/components/afforest_rows.cu`."""
+"""Afforest on CUDA; see `afforest.cu` and `afforest_rows.cu`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Afforest by tiles on CUDA, in one cooperative launch; see `kernels/components/afforest_tiles.cu`."""
+"""Afforest by tiles on CUDA, in one cooperative launch; see `afforest_tiles.cu`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def launch(
     component, vertices = made["component"], len(rows[0]) - 1
     if vertices == 0:
         return ComponentsResult(component, 0.0, name)
-    module = load(f"kernels/components/{name}.cu", VERTEX=vertex_macro(rows[1].dtype), **macros)
+    module = load(f"kernels/components/cuda/{name}.cu", VERTEX=vertex_macro(rows[1].dtype), **macros)
     kernel = module.get_function(name)
     grid = (resident_blocks(kernel, block),), (block,)
     arguments = (
