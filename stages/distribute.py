@@ -17,7 +17,7 @@ from gravel.kernels.partition.distributor.buffers import (
     result,
 )
 from gravel.stages.artifacts import DistributedGraph, Partition, VertexIds
-from gravel.stages.distributing.buffers import building, edges_at_once, room_for_arcs
+from gravel.stages.distributing.buffers import WEIGHT, building, edges_at_once, room_for_arcs, weights
 from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.ingest import STAGE as INGEST
@@ -183,19 +183,22 @@ def _estimate(
 
 def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Need:
     """State reading a piece, and then what each rank works in: `memory` at most, with more in files."""
-    read = estimate(parameters, {}, machine)
+    weighted = parameters.is_weighted
+    read = estimate(parameters.reading, {}, machine)
     edges, ids = read.outputs
     n, m, p = edges.vertices, 2 * edges.arcs, parameters.ranks
     memory = working_memory(parameters, machine)
-    part = min(edges_at_once(memory, p), max(1, edges.arcs // p))
-    each = total(building(-(-n // p), n, m // p, part, p), "host")
+    part = min(edges_at_once(memory, p, weighted=weighted), max(1, edges.arcs // p))
+    each = total(building(-(-n // p), n, m // p, part, p, weighted=weighted), "host")
+    stored = *result(Size(n, m, p, p, n // 16, striped=False)), weights(m if weighted else 0, WEIGHT)
     graph = Extent(
         kind="Partition",
         vertices=n,
         arcs=m,
-        bytes=exact(result(Size(n, m, p, p, n // 16, striped=False))),
+        bytes=exact(stored),
         ranks=p,
         normal_arcs=m,
+        weighted=weighted,
     )
     # Of vertices that are only a bound nothing is refused.
     problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p)[1]
@@ -213,7 +216,7 @@ def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Ne
 
 STAGE = Stage(
     name="distribute",
-    version=5,
+    version=6,
     about="Divides a generated graph, or one from files, over the ranks that search it.",
     parameters=DistributeParameters,
     inputs={},
@@ -223,6 +226,6 @@ STAGE = Stage(
     estimate=_estimate,
     cuda=True,
     files=files,
-    parts=kept_parts,
+    parts=lambda parameters: kept_parts(parameters.reading),
     hidden=INGEST.hidden,
 )

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.buffers import Table, make
+from gravel.kernels.csr import Rows
 from gravel.kernels.csr.buffers import ROW
 from gravel.kernels.csr.buffers import columns as columns_of
 from gravel.kernels.csr.rows import RowBuilder
@@ -49,20 +50,29 @@ class SpilledRows:
         )
         self._ends = numpy.array(self.bounds)
         self._whole = RowBuilder(counts, self._dtype) if len(self.bounds) == 2 else None
-        self._spool = Spool(folder, len(self.bounds) - 1, self._dtype)
+        # Rows of a rank are fewer than 2^32, whatever is in them.
+        self._spool = Spool(folder, len(self.bounds) - 1, numpy.dtype(numpy.uint32), self._dtype)
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
         """Put arcs, all of which were counted, into their rows."""
         if self._whole is not None:
             self._whole.add(rows, columns)
         else:
-            arcs = rows.astype(self._dtype, copy=False), columns.astype(self._dtype, copy=False)
+            arcs = rows.astype(numpy.uint32, copy=False), columns.astype(self._dtype, copy=False)
             self._spool.add(*split(*arcs, self._ends, direction="as_given", keep_loops=True))
 
     def finish(self, columns: NDArray[Any], *, keep_duplicates: bool) -> tuple[NDArray[numpy.int64], int]:
         """Write sorted columns to the front of an array; returns row offsets, and the count of columns."""
         offsets = buffers.offsets(len(self._counts) - 2).make(numpy)
         end = 0
+        for first, last, made in self._made(keep_duplicates=keep_duplicates):
+            columns[end : end + len(made.column_indices)] = made.column_indices
+            offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
+            end += len(made.column_indices)
+        return offsets, end
+
+    def _made(self, *, keep_duplicates: bool) -> Iterator[tuple[int, int, Rows]]:
+        """Sort one range after the other; yields its first row, its end and its rows."""
         with closing(self._spool):
             for index, (first, last) in enumerate(pairwise(self.bounds)):
                 builder = self._whole or RowBuilder(
@@ -73,11 +83,11 @@ class SpilledRows:
                 self._whole = None
                 made = builder.finish(keep_duplicates=keep_duplicates, vertex_count=self._vertex_count)
                 del builder
-                columns[end : end + len(made.column_indices)] = made.column_indices
-                offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
-                end += len(made.column_indices)
+                yield first, last, made
                 self._spool.remove(index)
-        return offsets, end
+
+
+Spilled = TypeVar("Spilled", bound=SpilledRows)
 
 
 class SpillingBuilder(RankBuilder):
@@ -112,8 +122,13 @@ class SpillingBuilder(RankBuilder):
         self._rows = None
 
     def _spilled(self, counts: NDArray[numpy.int64], dtype: Any, vertex_count: int) -> SpilledRows:
+        return self._cut(SpilledRows, counts, dtype, vertex_count)
+
+    def _cut(
+        self, kind: type[Spilled], counts: NDArray[numpy.int64], dtype: Any, vertex_count: int
+    ) -> Spilled:
         try:
-            return SpilledRows(self._folder, counts, dtype, vertex_count, self._memory)
+            return kind(self._folder, counts, dtype, vertex_count, self._memory)
         except StageError as error:
             raise StageError(error.message, hint="give `memory` more, or leave that vertex out") from None
 
@@ -130,7 +145,8 @@ class SpillingBuilder(RankBuilder):
     def _turned(self, nd: Subgraph) -> Subgraph:
         rows = numpy.arange(len(nd.row_offsets) - 1, dtype=numpy.uint32)
         lengths = numpy.diff(nd.row_offsets)
-        return self._of_delegates(len(rows), lambda: _turned_arcs(rows, lengths, nd.column_indices))
+        turned = lambda: (arcs[:2] for arcs in turned_arcs(rows, lengths, nd.column_indices))  # noqa: E731
+        return self._of_delegates(len(rows), turned)
 
     def _both_ways(self, tails: NDArray[Any], heads: NDArray[Any]) -> Subgraph:
         def arcs() -> Iterator[Arcs]:
@@ -154,12 +170,15 @@ class SpillingBuilder(RankBuilder):
         return Subgraph(narrow(offsets), made)
 
 
-def _turned_arcs(rows: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any]) -> Iterator[Arcs]:
-    """Yield the arcs of rows turned around, about `STEP` at a time."""
+def turned_arcs(
+    rows: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any]
+) -> Iterator[tuple[NDArray[Any], NDArray[Any], slice]]:
+    """Yield the arcs of rows turned around, about `STEP` at a time, with which of the arcs they are."""
     ends = numpy.cumsum(lengths, dtype=numpy.int64)
     first = 0
     while first < len(rows):
         begin = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(numpy.searchsorted(ends, begin + STEP, side="right")))
-        yield columns[begin : int(ends[last - 1])], numpy.repeat(rows[first:last], lengths[first:last])
+        some = slice(begin, int(ends[last - 1]))
+        yield columns[some], numpy.repeat(rows[first:last], lengths[first:last]), some
         first = last
