@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from gravel.kernels.exchange import Endpoint, Program, Wire, drive, gather, run_in_lock_step, swap
 from gravel.kernels.partition.layout import SUBGRAPHS, PartitionedGraph, RankPart, arc_count
 from gravel.kernels.partition.masks import Joining, Reduction
+from gravel.kernels.partition.options import PathOptions
 from gravel.kernels.partition.path_rank import AgreedWeights, PathRank
 from gravel.kernels.partition.path_tree import tree_program
 from gravel.kernels.partition.search import put_together
@@ -27,21 +28,6 @@ from gravel.kernels.sssp.weights import DTYPES, UnusableWeight, are_plain, words
 
 WIDTH = 4.0
 """Mean weights over the mean degree that a bucket is wide, as on one machine."""
-
-
-@dataclass(frozen=True)
-class PathOptions:
-    """Options of a search by weights over ranks; `width` is how many mean weights a bucket is wide.
-
-    With 0 it is `WIDTH` over the mean degree. Raises ValueError for less.
-    """
-
-    width: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Check the width."""
-        if not self.width >= 0:
-            raise ValueError(f"width is {self.width}; it must be above 0, or 0 for what the graph suggests")
 
 
 @dataclass(frozen=True)
