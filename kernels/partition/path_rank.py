@@ -23,6 +23,14 @@ from gravel.kernels.partition.relaxation import FAR, NEAR
 from gravel.kernels.sssp.weights import Distances, without_minus_zeros
 
 
+WIDTH = 4.0
+"""Mean weights over the mean degree that a bucket is wide at least, as on one machine."""
+
+FEW, WIDEST = 1 << 12, 64
+"""Vertices of a rank in a bucket up to which the next one is twice as wide, at most so many times: what is
+expanded again takes less than a round, in which ranks wait for each other."""
+
+
 @dataclass(frozen=True)
 class AgreedWeights(Distances):
     """What all ranks know of the weights of the whole graph."""
@@ -89,10 +97,17 @@ class Vertices:
 class PathRank:
     """One rank's state: words of own vertices and of all delegates, and the smallest that were sent.
 
-    `tree` says whether predecessors are wanted, and `factor` how many mean weights a bucket is wide.
+    Parameters
+    ----------
+    tree : whether predecessors are wanted.
+    factor : how many mean weights a bucket is wide; by default `WIDTH` over the mean degree, and more while
+        buckets have few vertices.
+
     """
 
-    def __init__(self, whole: RankPart, agreed: AgreedWeights, *, tree: bool, factor: float) -> None:
+    def __init__(
+        self, whole: RankPart, agreed: AgreedWeights, *, tree: bool, factor: float | None = None
+    ) -> None:
         self.part, self.delegates, self.ranks = whole.graph, whole.delegates, whole.ranks
         self.rank, self.agreed, self.local = whole.graph.rank, agreed, whole.local
         self.heads = Heads(self.part.nn.column_indices, self.ranks)
@@ -115,7 +130,8 @@ class PathRank:
         self.weights = {
             name: without_minus_zeros(of).view(kind) for name, of in self.part.weights.items()
         }
-        self._width = agreed.width(factor)
+        self._least, self._widens = factor or WIDTH / agreed.mean_degree, factor is None
+        self._wider, self._expanded = 1, 0
         self.begin, self.bound = (numpy.zeros(1, agreed.words) for _ in range(2))
         self.source_place: int | None = None
         self.source_local = -1
@@ -127,7 +143,8 @@ class PathRank:
         self.sent.fill(self.unreached)
         self.head_flags.fill(0)
         self.begin[0] = self.bound[0] = 0
-        relaxation.raise_bound(self.bound, self._width)
+        self._wider, self._expanded = 1, 0
+        self._raise_bound()
         self.source_place = find_delegate(self.delegates, source)
         own = self.source_place is None and source % self.ranks == self.rank
         self.source_local = source // self.ranks if own else -1
@@ -173,8 +190,12 @@ class PathRank:
         """Take in words that came for own vertices."""
         relaxation.arrive(ids, words, self.bound, *self.normal.next)
 
-    def commit(self, found: NDArray[Any] | None) -> None:
-        """End a round with the smallest words that all ranks found of delegates, if there are delegates."""
+    def commit(self, found: NDArray[Any] | None, expanded: int) -> None:
+        """End a round with the smallest words that all ranks found of delegates, if there are delegates.
+
+        `expanded` counts the vertices that all ranks expanded.
+        """
+        self._expanded += expanded
         if found is not None:
             nearer = numpy.flatnonzero(found < self.of_delegates.words)
             relaxation.arrive(nearer, found[nearer], self.bound, *self.of_delegates.next)
@@ -194,10 +215,17 @@ class PathRank:
         if self.begin[0] == self.unreached:
             return False
         self.bound[0] = self.begin[0]
-        relaxation.raise_bound(self.bound, self._width)
+        if self._widens:
+            few = self._expanded < FEW * self.ranks
+            self._wider = min(2 * self._wider, WIDEST) if few else max(1, self._wider // 2)
+        self._expanded = 0
+        self._raise_bound()
         self.normal.take_bucket(self.begin, self.bound)
         self.of_delegates.take_bucket(self.begin, self.bound)
         return True
+
+    def _raise_bound(self) -> None:
+        relaxation.raise_bound(self.bound, self.agreed.width(self._wider * self._least))
 
     def own_labels(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Give distance and predecessor of the own vertices, delegates included, as their types are."""

@@ -26,10 +26,6 @@ from gravel.kernels.partition.search import put_together
 from gravel.kernels.sssp import SSSPResult
 from gravel.kernels.sssp.weights import DTYPES, UnusableWeight, are_plain, words_of
 
-WIDTH = 4.0
-"""Mean weights over the mean degree that a bucket is wide, as on one machine."""
-
-
 @dataclass(frozen=True)
 class RankPaths:
     """What one rank knows at the end; vertex v of the graph is entry v // p of rank v mod p."""
@@ -127,8 +123,9 @@ def paths_program(end: Endpoint, state: PathRank, source: int) -> Program[RankPa
             state.receive(of_ids, of_words)
         if begun is not None:
             found = yield from reduction.end(found, begun)
-        state.commit(found)
-        if any(each[0] for each in came.values()) or delegates:
+        expanded = sum(each[0] for each in came.values()) + delegates
+        state.commit(found, expanded)
+        if expanded:
             rounds += 1
         elif not state.next_bucket([each[1] for each in came.values()]):
             break
@@ -152,8 +149,7 @@ def made_program(
     Raises on all ranks as `agree_program` does.
     """
     agreed = yield from agree_program(end, whole)
-    factor = options.width or WIDTH / agreed.mean_degree
-    return PathRank(whole, agreed, tree=tree, factor=factor)
+    return PathRank(whole, agreed, tree=tree, factor=options.width or None)
 
 
 def rank_of(wire: Wire, whole: RankPart, *, tree: bool, options: PathOptions) -> PathRank:
