@@ -23,6 +23,7 @@ from gravel.stages.generators import GeneratorSource
 from gravel.stages.ingest import STAGE as INGEST
 from gravel.stages.ingest import files, kept_parts
 from gravel.stages.ingest_memory import estimate, working_memory
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.partitioning.resident import Recipe, find_rank, part_edges, run_ranks
 from gravel.stages.stage import Extent, Machine, Need, Stage
 
@@ -214,6 +215,11 @@ def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Ne
     )
 
 
+def _kept_pieces(parameters: DistributeParameters) -> list[tuple[Stage, IngestParameters]]:
+    """Return what makes the pieces that are stored, which are those of `ingest`."""
+    return kept_parts(parameters.reading)
+
+
 STAGE = Stage(
     name="distribute",
     version=6,
@@ -226,6 +232,6 @@ STAGE = Stage(
     estimate=_estimate,
     cuda=True,
     files=files,
-    parts=lambda parameters: kept_parts(parameters.reading),
+    parts=_kept_pieces,
     hidden=INGEST.hidden,
 )
