@@ -23,8 +23,8 @@ def split(
 
     Parameters
     ----------
-    source, target : uint32 or uint64 (edges,), below bounds[-1]; with "as_given" and loops kept, targets may be
-        whatever goes along with a source.
+    source, target : uint32 or uint64 (edges,), below bounds[-1]; with "as_given" and loops kept, targets
+        may be whatever goes along with a source.
     bounds : int64 (ranges + 1,), ascending from 0: range r holds rows bounds[r] <= v < bounds[r + 1].
     direction, keep_loops : see `gravel.kernels.csr.build`.
 

@@ -119,9 +119,7 @@ def merge_parallel(
             f"{arc} occurs with the weights {values[at]} and {values[at + 1]}; "
             "take their minimum or their sum, or keep both arcs",
         )
-    raise UnlikeWeights(
-        tail, f"the weights of {arc} add up to more than {values.dtype} holds, {limits.max}"
-    )
+    raise UnlikeWeights(tail, f"the weights of {arc} add up to more than {values.dtype} holds, {limits.max}")
 
 
 def _sorted_keys(

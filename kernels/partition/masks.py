@@ -77,7 +77,7 @@ class Reduction:
 
     def _post(self, mask: Words, number: int) -> Ticket:
         to, senders = self._rounds[number]
-        # What is sent may be added to before it is read in this process; that joins words of the result alone.
+        # What is sent may be added to before it is read in this process: by words of the result alone.
         message = pack(mask, self._changed_only, self._joining) if to else ()
         self.sent_bytes += message_bytes(message) * len(to)
         return self._end.post(dict.fromkeys(to, message), senders)

@@ -1,8 +1,8 @@
 """One rank's state in a search by weights, and its local steps between two exchanges.
 
-Delta-stepping as in `gravel.kernels.sssp.cpu.delta_stepping`: a frontier of near vertices and a pile of farther
-ones, of own normal vertices and, the same on all ranks, of delegates. `gravel.kernels.partition.paths` puts the
-steps in order.
+Delta-stepping as in `gravel.kernels.sssp.cpu.delta_stepping`: a frontier of near vertices and a pile of
+farther ones, of own normal vertices and, the same on all ranks, of delegates.
+`gravel.kernels.partition.paths` puts the steps in order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from gravel.kernels.partition.heads import Heads
 from gravel.kernels.partition.layout import RankPart, find_delegate
 from gravel.kernels.partition.relaxation import FAR, NEAR
 from gravel.kernels.sssp.weights import Distances, without_minus_zeros
-
 
 WIDTH = 4.0
 """Mean weights over the mean degree that a bucket is wide at least, as on one machine."""
@@ -127,9 +126,7 @@ class PathRank:
         self.head_flags: NDArray[numpy.uint8] = arrays["head_flags"]
         self.trees = arrays.get("tree"), arrays.get("delegate_tree"), arrays.get("tails")
         kind = numpy.float32 if agreed.is_float else numpy.uint32
-        self.weights = {
-            name: without_minus_zeros(of).view(kind) for name, of in self.part.weights.items()
-        }
+        self.weights = {name: without_minus_zeros(of).view(kind) for name, of in self.part.weights.items()}
         self._least, self._widens = factor or WIDTH / agreed.mean_degree, factor is None
         self._wider, self._expanded = 1, 0
         self.begin, self.bound = (numpy.zeros(1, agreed.words) for _ in range(2))

@@ -1,7 +1,7 @@
 """Predecessors over ranks from final distances, as `gravel.kernels.sssp` defines them.
 
-The predecessor of a vertex is the smallest that is strictly nearer, of all ranks. Where there is none, arcs of
-length zero are followed breadth-first from those that have theirs, by all ranks together.
+The predecessor of a vertex is the smallest that is strictly nearer, of all ranks. Where there is none, arcs
+of length zero are followed breadth-first from those that have theirs, by all ranks together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _offer(  # type: ignore[no-untyped-def]
 ):
     """Keep the smallest of the rows as predecessor of what their arcs lead to.
 
-    Arcs count that make a vertex just as far as it is: of a row that is nearer or, with `equal`, equally near.
+    Arcs count that make a vertex just as far as it is, of a row that is nearer, or equally near if `equal`.
     Row r is vertex names[r] or, without names, r * scale + shift.
     """
     for i in range(len(rows)):
@@ -55,7 +55,7 @@ def _take(ids, came, tails, scale, shift, words, best):  # type: ignore[no-untyp
 
 
 class _Offers:
-    """Exchanges what rows of all ranks offer: the smallest predecessor of own vertices, and of all delegates."""
+    """Exchanges what rows of all ranks offer: the smallest predecessors of own vertices and delegates."""
 
     def __init__(self, end: Endpoint, state: PathRank) -> None:
         assert state.tree_dtype is not None
@@ -117,9 +117,9 @@ def tree_program(end: Endpoint, state: PathRank) -> Steps:
     tree[:], tree_of[:], _ = yield from offers.exchange(reached, reached_of, equal=False)
     lacking, lacking_of = reached[tree[reached] == none], reached_of[tree_of[reached_of] == none]
     sources = int(state.source_local >= 0)
-    if not len(lacking_of) - (state.source_place is not None):
-        if not sum((yield from gather(end, len(lacking) - sources))):
-            return offers.sent_bytes
+    lack = len(lacking) - sources + len(lacking_of) - (state.source_place is not None)
+    if not sum((yield from gather(end, lack))):
+        return offers.sent_bytes
     normal, delegates = (
         each[(found[each] != none) | (each == source)]
         for each, found, source in (
@@ -128,9 +128,7 @@ def tree_program(end: Endpoint, state: PathRank) -> Steps:
         )
     )
     while True:
-        found, found_of, going = yield from offers.exchange(
-            normal, delegates, equal=True, going=len(normal)
-        )
+        found, found_of, going = yield from offers.exchange(normal, delegates, equal=True, going=len(normal))
         if not going and not len(delegates):
             return offers.sent_bytes
         if state.source_local >= 0:

@@ -1,9 +1,10 @@
 """Shortest paths over a partition, by the ranks that hold it.
 
-A bucket is searched in rounds. In a round every rank relaxes the arcs of the frontier: what reaches delegates is
-reduced to the smallest word, and what reaches normal vertices goes to their owners, as in the search of levels
-(`gravel.kernels.partition.program`). A round in which no rank has a frontier ends the bucket, and tells where
-the next one begins. Distances and predecessors are those of `gravel.kernels.sssp`, whatever the ranks.
+A bucket is searched in rounds. In a round every rank relaxes the arcs of the frontier: what reaches delegates
+is reduced to the smallest word, and what reaches normal vertices goes to their owners, as in the search of
+levels (`gravel.kernels.partition.program`). A round in which no rank has a frontier ends the bucket, and
+tells where the next one begins. Distances and predecessors are those of `gravel.kernels.sssp`, however many
+ranks there are.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from gravel.kernels.partition.path_tree import tree_program
 from gravel.kernels.partition.search import put_together
 from gravel.kernels.sssp import SSSPResult
 from gravel.kernels.sssp.weights import DTYPES, UnusableWeight, are_plain, words_of
+
+DEFAULTS = PathOptions()
+
 
 @dataclass(frozen=True)
 class RankPaths:
@@ -57,7 +61,7 @@ def agree_program(end: Endpoint, whole: RankPart) -> Program[AgreedWeights]:
     arcs, total = sum(each[1] for each in told), sum(each[2] for each in told)
     mean = float(total) / arcs if arcs else 0.0
     is_float = numpy.dtype(numpy.float32) in kinds
-    words = numpy.dtype(numpy.uint64)
+    words: numpy.dtype[Any] = numpy.dtype(numpy.uint64)
     if not is_float:
         largest = max(each[3] for each in told)
         # Sums of 64 bits hold what a product below 2^64 bounds, as on one machine.
@@ -68,7 +72,8 @@ def agree_program(end: Endpoint, whole: RankPart) -> Program[AgreedWeights]:
 
 def _facts(whole: RankPart) -> tuple[int, Any, int, tuple[int, int, Any] | None]:
     """Count arcs, sum weights up and find the largest, and the first arc that no search takes."""
-    arcs, total, largest, unusable = 0, 0, 0, []
+    total: Any = 0
+    arcs, largest, unusable = 0, 0, []
     for name in SUBGRAPHS:
         weights = whole.graph.weights.get(name)
         if weights is None:
@@ -121,7 +126,7 @@ def paths_program(end: Endpoint, state: PathRank, source: int) -> Program[RankPa
         came[end.rank] = going, nearest, ids[end.rank], words[end.rank]
         for _, _, of_ids, of_words in came.values():
             state.receive(of_ids, of_words)
-        if begun is not None:
+        if found is not None and begun is not None:
             found = yield from reduction.end(found, begun)
         expanded = sum(each[0] for each in came.values()) + delegates
         state.commit(found, expanded)
@@ -141,9 +146,7 @@ def paths_program(end: Endpoint, state: PathRank, source: int) -> Program[RankPa
     )
 
 
-def made_program(
-    end: Endpoint, whole: RankPart, *, tree: bool, options: PathOptions
-) -> Program[PathRank]:
+def made_program(end: Endpoint, whole: RankPart, *, tree: bool, options: PathOptions) -> Program[PathRank]:
     """Make one rank ready for searches, with weights that all ranks have checked.
 
     Raises on all ranks as `agree_program` does.
@@ -183,7 +186,7 @@ class PartitionPaths:
     backend = "cpu"
 
     def __init__(
-        self, graph: PartitionedGraph, *, tree: bool = True, options: PathOptions = PathOptions()
+        self, graph: PartitionedGraph, *, tree: bool = True, options: PathOptions = DEFAULTS
     ) -> None:
         started = time.perf_counter()
         self._graph = graph

@@ -1,8 +1,8 @@
-"""Loops of a search by weights over one rank's subgraphs, on one thread; words are as in `gravel.kernels.sssp`.
+"""Loops of a search by weights over one rank's subgraphs, on one thread.
 
-An own vertex is in the next frontier once a round and in the pile of farther ones once, which `flags` tell, as
-do those of delegates. What an arc brings to another rank is kept for its head, the smallest word that was ever
-sent: only smaller ones go.
+Words are as in `gravel.kernels.sssp`. A vertex is in the next frontier once a round and in the pile of
+farther ones once, which `flags` tell. For each head of an nn arc the smallest word is kept that was sent:
+only smaller ones go.
 """
 
 from __future__ import annotations
@@ -150,8 +150,10 @@ def leave_next(frontier: NDArray[Any], flags: NDArray[Any]) -> None:
 
 
 @serial
-def nearest(words: NDArray[Any], far: NDArray[Any], count: int, bound: NDArray[Any], out: NDArray[Any]) -> None:
-    """Write the smallest word of the pile to out[0]; what has been expanded since, below the bound, is none."""
+def nearest(
+    words: NDArray[Any], far: NDArray[Any], count: int, bound: NDArray[Any], out: NDArray[Any]
+) -> None:
+    """Write the smallest word of the pile to out[0]; what was expanded meanwhile is below the bound."""
     for i in range(count):
         word = words[far[i]]
         if bound[0] <= word < out[0]:

@@ -36,8 +36,8 @@ class Distances:
     """How distances are counted; subclasses know the graph's sizes and weights.
 
     `words` is the dtype in which searches compare distances, uint32 or uint64, whose order is that of
-    distances: integers themselves, or the bits of a float64 that is not negative. `mean_weight` is that of all
-    arcs.
+    distances: integers themselves, or the bits of a float64 that is not negative. `mean_weight` is that of
+    all arcs.
     """
 
     vertices: int

@@ -30,8 +30,8 @@ LEAST_PART = 1 << 10
 def exchanged(part: int, ranks: int, *, weighted: bool = False) -> Table:
     """Return the arrays of so many edges at once: they are read, turned into arcs that go, and others come.
 
-    At worst all ranks send both arcs of all their edges here. The same room is for ids. With weights, which are
-    read as float64, a column is 64 bits wide.
+    At worst all ranks send both arcs of all their edges here. The same room is for ids. With weights, which
+    are read as float64, a column is 64 bits wide.
     """
     moved = table("host", came=("u8", (2 * ranks, part)), sent=("u8", (2, part)))
     if weighted:
@@ -70,9 +70,7 @@ def of_vertices(own: int, vertices: int) -> Table:
     )
 
 
-def building(
-    own: int, vertices: int, arcs: int, part: int, ranks: int, *, weighted: bool = False
-) -> Table:
+def building(own: int, vertices: int, arcs: int, part: int, ranks: int, *, weighted: bool = False) -> Table:
     """Return what a rank takes that sends so many edges at once, and has all of its arcs in memory.
 
     With weights, these are keys that become columns and weights.

@@ -8,7 +8,6 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from gravel.stages.ingest_parameters import IngestParameters
 
-
 Duplicates = Literal["leave_out", "minimum", "sum", "error"]
 
 
@@ -21,8 +20,8 @@ class DistributeParameters(IngestParameters):
     """Parameters: the graph, the number of ranks, and the vertices that every rank knows."""
 
     weights: Annotated[Duplicates, BeforeValidator(_as_said)] = "leave_out"  # type: ignore[assignment]
-    """Keep the weights of files for shortest paths, as `symmetrize` does: an arc that occurs more than once gets
-    the `minimum` or the `sum` of its weights, or is an `error` if they differ."""
+    """Keep the weights of files for shortest paths. An arc that occurs more than once gets the `minimum` or
+    the `sum` of its weights, or is an `error` if they differ, as in `symmetrize`."""
     ranks: int = Field(default=1, ge=1, le=65536)
     """Ranks (one GPU or worker each) that make and share the graph."""
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"

@@ -106,10 +106,8 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
         rank_group.barrier()
     room = _room(task.memory, numbered.vertices, ranks)
     try:
-        if task.weights:
-            builder = WeightedBuilder(edges, ranks, rank, folder, room, task.weights)
-        else:
-            builder = SpillingBuilder(edges, ranks, rank, folder, room)
+        given = edges, ranks, rank, folder, room
+        builder = WeightedBuilder(*given, task.weights) if task.weights else SpillingBuilder(*given)
     except ValueError as error:
         raise StageError(str(error)) from None
     threshold: Any = task.threshold

@@ -35,7 +35,7 @@ def prepare_paths(
 
     assert graph.partition is not None
     options = read_options(PathOptions, parameters.tuning, "a search by weights over ranks")
-    ranks, notes = graph.partition.ranks, []
+    ranks, notes = graph.partition.ranks, list[str]()
     graph.notes[:] = [ON_CPU_ALONE if note == ON_CPU else note for note in graph.notes]
     if ranks > 1 and context.reserved >= ranks:
         return with_options(RankGroupPaths(context, graph, parameters, options), options, "cpu"), notes

@@ -54,7 +54,9 @@ LABEL_BYTES = 256 << 20
 
 NO_WEIGHTS = "the graph has no weights, which algorithm shortest_paths needs"
 NO_WEIGHTS_HINT = "symmetrize with `weights: minimum`, `sum` or `error`, from edges that have weights"
-NO_WEIGHTS_OF_RANKS_HINT = "distribute with `weights: minimum`, `sum` or `error`, from files that have weights"
+NO_WEIGHTS_OF_RANKS_HINT = (
+    "distribute with `weights: minimum`, `sum` or `error`, from files that have weights"
+)
 
 
 def estimate(

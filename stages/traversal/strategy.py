@@ -129,7 +129,10 @@ def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
     if kind != "DistributedGraph":
         return None
-    return "a generated graph has no weights, which algorithm shortest_paths needs", "distribute files that do"
+    return (
+        "a generated graph has no weights, which algorithm shortest_paths needs",
+        "distribute files that do",
+    )
 
 
 def without_whole_rows(kind: str) -> tuple[str, str] | None:

@@ -134,6 +134,7 @@ def _check_paths(rank_group: RankContext, resident: Resident, task: CheckTask) -
         None if labels is None else labels[rank_group.rank :: rank_group.size].copy()
         for labels in (task.distance, task.predecessor)
     )
+    assert distance is not None
     program = check_paths_program(
         Endpoint(rank_group), resident.kept["checker"], task.source, distance, predecessor
     )

@@ -24,6 +24,7 @@ from gravel.kernels.row_blocks import row_blocks, run_blocks
 
 @serial
 def count_owners(source, target, ranks, counts):  # type: ignore[no-untyped-def]
+    """Count the arcs of edges, both of each that is no loop, by the rank that owns the source."""
     for i in range(len(source)):
         if source[i] != target[i]:
             counts[numpy.int64(source[i]) % ranks] += 1
@@ -244,8 +245,8 @@ class RankBuilder:
     def _by_kind(self) -> tuple[list[Any], list[NDArray[Any]], list[NDArray[Any]]]:
         """Divide the rows, and forget them.
 
-        Returns offsets of nn, of nd and of the arcs between delegates that decide; the columns of nn and nd and
-        both ends of the others; and the weights of all three, where arcs have some.
+        Returns offsets of nn, of nd and of the arcs between delegates that decide; the columns of nn and nd
+        and both ends of the others; and the weights of all three, where arcs have some.
         """
         assert self._index is not None
         rows = (self._offsets, self._columns, self.rank, self.ranks, *self._index)

@@ -74,7 +74,7 @@ class Builder(Protocol):
     ranks: int
     rank: int
     refused: tuple[int, str] | None
-    """The smallest vertex whose arcs do not make rows, and why; None where all do. It is told by all ranks."""
+    """The smallest vertex whose arcs do not make rows, and why; None where all do."""
 
     @property
     def source(self) -> Edges:

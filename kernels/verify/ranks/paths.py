@@ -45,8 +45,8 @@ def check_paths_program(
     distance : int32, int64 or float64, of the own vertices; predecessor : int32 or int64, likewise, or None.
     piece : values that a rank tells all others at once.
 
-    Returns what `gravel.kernels.verify.sssp.check_sssp` does for the whole graph. Raises ValueError for labels
-    of another number of vertices, and for a source that is not in the graph.
+    Returns what `gravel.kernels.verify.sssp.check_sssp` does for the whole graph. Raises ValueError for
+    labels of another number of vertices, and for a source that is not in the graph.
 
     """
     n = checker.vertex_count

@@ -23,8 +23,8 @@ SEEN = (RELAXED, COMPONENT, TREE_ARC)
 
 @serial
 def _normal_bits(  # type: ignore[no-untyped-def]
-    first, last, nn_offsets, nn_columns, nn_weights, nd_offsets, nd_columns, nd_weights, delegates, rank, ranks,
-    known, reached, parents, bits,
+    first, last, nn_offsets, nn_columns, nn_weights, nd_offsets, nd_columns, nd_weights, delegates, rank,
+    ranks, known, reached, parents, bits,
 ):  # fmt: skip
     """Write what own rows show, those of vertices that are no delegates."""
     for local in range(first, last):
@@ -40,7 +40,19 @@ def _normal_bits(  # type: ignore[no-untyped-def]
 
 @serial
 def _delegate_bits(  # type: ignore[no-untyped-def]
-    first, last, offsets, columns, weights, to_delegates, delegates, rank, ranks, known, reached, parents, bits
+    first,
+    last,
+    offsets,
+    columns,
+    weights,
+    to_delegates,
+    delegates,
+    rank,
+    ranks,
+    known,
+    reached,
+    parents,
+    bits,
 ):
     """Add what delegates' rows show in one subgraph, dd (`to_delegates`) or dn."""
     for row in range(first, last):
@@ -71,7 +83,8 @@ def _seen(v, w, weight, parent, known, reached):  # type: ignore[no-untyped-def]
 class RankPathChecker(RankRows):
     """A rank's checks of a search by weights; `known` has the distances of all vertices.
 
-    `exact` is int64 or float64, in which distances are compared. Raises ValueError for a part without weights.
+    `exact` is int64 or float64, in which distances are compared. Raises ValueError for a part without
+    weights.
     """
 
     xp = numpy

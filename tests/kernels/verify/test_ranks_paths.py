@@ -1,4 +1,4 @@
-"""Ranks that check their own weighted arcs find what the verifier of the whole graph does, faults included."""
+"""Ranks that check their own weighted arcs find what the verifier of the whole graph does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def check_over_ranks(graph: PartitionedGraph, source: int, distance: Any, predec
     exact = numpy.float64 if distance.dtype.kind == "f" else numpy.int64
 
     def program(end: Any) -> Any:
-        own = [None if each is None else each[end.rank :: graph.ranks].copy() for each in (distance, predecessor)]
+        own = [
+            None if each is None else each[end.rank :: graph.ranks].copy() for each in (distance, predecessor)
+        ]
         part = graph.parts[end.rank]
         rank = RankPathChecker(part, graph.delegates, graph.vertex_count, graph.ranks, exact)
         return check_paths_program(end, rank, source, own[0], own[1], piece=7)
