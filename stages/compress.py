@@ -75,7 +75,7 @@ def compress(
     On a GPU that has room, all rows are encoded at once and the result stays there. Else, memory holds one
     range of rows at a time. If not even that fits a GPU, the CPU encodes. Statistics have the `order` of an
     ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
-    Raises `StageError` if a row does not ascend, for `auto` of a partition, and for one with weights.
+    Raises `StageError` if a row does not ascend, and for a partition with weights or `auto`.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.threads import set_threads

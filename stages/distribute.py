@@ -88,7 +88,7 @@ def distribute(
     """Generate a graph on its ranks, or divide one from files over them.
 
     Each rank, on its own worker if there are enough, makes its share of the edges and symmetrizes them
-    without loops and duplicates. It makes its part of what `partition` would make of the graph. A generated
+    without loops and duplicates. It makes its part of what `partition` would make. A generated
     part stays in its worker's memory, and the artifact has only the recipe and the counts. Parts of a graph
     from files are stored by their ranks.
 

@@ -20,8 +20,8 @@ class DistributeParameters(IngestParameters):
     """Parameters: the graph, the number of ranks, and the vertices that every rank knows."""
 
     weights: Annotated[Duplicates, BeforeValidator(_as_said)] = "leave_out"  # type: ignore[assignment]
-    """Keep the weights of files for shortest paths. An arc that occurs more than once gets the `minimum` or
-    the `sum` of its weights, or is an `error` if they differ, as in `symmetrize`."""
+    """Keep the weights of files, for shortest paths. Parallel arcs get the `minimum` or the `sum` of their
+    weights, or are an `error` if these differ."""
     ranks: int = Field(default=1, ge=1, le=65536)
     """Ranks (one GPU or worker each) that make and share the graph."""
     threshold: Annotated[int, Field(ge=0)] | Literal["auto"] = "auto"
