@@ -37,6 +37,10 @@ COMPILED = 90 << 20
 """Measured: what Numba takes to compile the distributor, and to be there at all, in each process."""
 
 
+COMPILED_WEIGHTS = 6 << 20
+"""Measured: what weights add to that."""
+
+
 @dataclass(frozen=True)
 class MakeTask:
     """Task of each rank of the rank group that makes the graph."""
@@ -201,15 +205,16 @@ def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Ne
         normal_arcs=m,
         weighted=weighted,
     )
+    compiled = COMPILED + COMPILED_WEIGHTS * weighted
     # Of vertices that are only a bound nothing is refused.
     problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p)[1]
     return Need(
         # With fewer workers than ranks all are in one process, and share the memory.
-        host_bytes=max(read.host_bytes, COMPILED + min(memory, p * each)),
+        host_bytes=max(read.host_bytes, compiled + min(memory, p * each)),
         device_bytes=0,
         outputs=(graph, ids),
         workers=p if p > 1 else 0,
-        each_host_bytes=max(read.host_bytes, COMPILED + min(memory, each)) if p > 1 else 0,
+        each_host_bytes=max(read.host_bytes, compiled + min(memory, each)) if p > 1 else 0,
         refusal=f"{problem}; give `memory` more" if problem else "",
         outputs_guessed=read.outputs_guessed,
     )
