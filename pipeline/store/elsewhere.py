@@ -1,4 +1,4 @@
-"""Arrays of an artifact that other processes write into folders of its writer: whole, or ranges of one array."""
+"""Arrays of an artifact that other processes write into folders of its writer, whole or in ranges."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class WrittenElsewhere(ArraySink):
 
 
 class Span(NamedTuple):
-    """Bytes `start` to `stop` - 1 of an array, within one piece, and their digest before they were written."""
+    """Bytes `start` to `stop` - 1 of an array, all of one piece, and the digest of what was given."""
 
     start: int
     stop: int

@@ -213,4 +213,3 @@ class WrittenComponents(ComponentLabels):
 def may_be_written(graph: SearchedGraph) -> bool:
     """Whether ranks can write the labels: not where they are mapped back, or edges counted from all rows."""
     return graph.permutation is None and graph.extra_ends is None
-

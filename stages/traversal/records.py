@@ -204,7 +204,7 @@ def reached(
         depth = int(distance.max())
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
         extra = numpy.empty(0, numpy.int32) if graph.extra_ends is None else on_host(graph.extra_ends)
-        summed = level_sums(distance, graph.first_offsets, extra, vertices, arcs)
+        summed = level_sums(distance, numpy.asarray(graph.first_offsets), extra, vertices, arcs)
     return levels_record(graph, result, vertices, arcs, int(summed))
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.verify.result import NAMED
 
-
 ROWS = 1 << 18
 """Rows whose arcs are counted at once."""
 
