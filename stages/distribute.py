@@ -198,7 +198,7 @@ def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Ne
         normal_arcs=m,
     )
     # Of vertices that are only a bound nothing is refused.
-    problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p)[1]
+    problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p).problem
     return Need(
         # With fewer workers than ranks all are in one process, and share the memory.
         host_bytes=max(read.host_bytes, COMPILED + min(memory, p * each)),

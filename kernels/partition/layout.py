@@ -21,6 +21,10 @@ class Subgraph(NamedTuple):
     column_indices: NDArray[Any]
 
 
+FLAGS = 1 << 18
+"""Flags of which those that are set are found at once."""
+
+
 @dataclass(frozen=True)
 class RankGraph:
     """What one rank holds; see `gravel.kernels.partition` for rows, columns and lists."""
@@ -128,6 +132,15 @@ def packed_bits(flags: Any, arrays: Any = numpy) -> Any:
     return arrays.packbits(padded, bitorder="little").view(numpy.uint64)
 
 
+def _places(flags: Any, arrays: Any) -> Any:
+    """Give where flags are set, uint32; on the host some at a time, since NumPy gives 64 bits."""
+    step = FLAGS if arrays is numpy else max(1, len(flags))
+    several = [arrays.empty(0, numpy.uint32)]
+    for first in range(0, len(flags), step):
+        several.append((flags[first : first + step].nonzero()[0] + first).astype(numpy.uint32))
+    return arrays.concatenate(several)
+
+
 def make_rank(rank: int, subgraphs: Mapping[str, Subgraph], arrays: Any = numpy) -> RankGraph:
     """Complete a rank's four subgraphs with its source list and masks, with NumPy or CuPy as `arrays`."""
     offsets = {name: rows.row_offsets for name, rows in subgraphs.items()}
@@ -135,7 +148,7 @@ def make_rank(rank: int, subgraphs: Mapping[str, Subgraph], arrays: Any = numpy)
     return RankGraph(
         rank=rank,
         **subgraphs,
-        nd_source_list=filled["nd"].nonzero()[0].astype(numpy.uint32),
+        nd_source_list=_places(filled["nd"], arrays),
         dn_source_mask=packed_bits(filled["dn"], arrays),
         dd_source_mask=packed_bits(filled["dd"], arrays),
     )

@@ -17,7 +17,7 @@ from gravel.kernels.csr.buffers import columns as columns_of
 from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.csr.split import split
 from gravel.kernels.partition.distributor.buffers import counted_rows, rows_of_delegates
-from gravel.kernels.partition.distributor.cpu import RankBuilder
+from gravel.kernels.partition.distributor.cpu import RankBuilder, count_columns
 from gravel.kernels.partition.layout import Subgraph
 from gravel.kernels.partition.shares import narrow
 from gravel.stages.distributing import buffers
@@ -59,9 +59,8 @@ class SpilledRows:
             arcs = rows.astype(self._dtype, copy=False), columns.astype(self._dtype, copy=False)
             self._spool.add(*split(*arcs, self._ends, direction="as_given", keep_loops=True))
 
-    def finish(self, columns: NDArray[Any], *, keep_duplicates: bool) -> tuple[NDArray[numpy.int64], int]:
-        """Write sorted columns to the front of an array; returns row offsets, and the count of columns."""
-        offsets = buffers.offsets(len(self._counts) - 2).make(numpy)
+    def finish(self, columns: NDArray[Any], offsets: NDArray[numpy.int64], *, keep_duplicates: bool) -> int:
+        """Write sorted columns to the front of an array, and row offsets; returns the count of columns."""
         end = 0
         with closing(self._spool):
             for index, (first, last) in enumerate(pairwise(self.bounds)):
@@ -77,20 +76,23 @@ class SpilledRows:
                 offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
                 end += len(made.column_indices)
                 self._spool.remove(index)
-        return offsets, end
+        return end
 
 
 class SpillingBuilder(RankBuilder):
     """Rank `rank` of `ranks` of a graph from files, with `memory` bytes for arcs and the rest in files.
 
-    Raises StageError where the arcs of one vertex do not fit.
+    With `in_files`, what vertices take is in files, too. Raises StageError where the arcs of one vertex do
+    not fit.
     """
 
-    def __init__(self, source: NumberedEdges, ranks: int, rank: int, folder: Path, memory: int) -> None:
-        super().__init__(source, ranks, rank)
-        self._folder, self._memory = folder, memory
+    def __init__(
+        self, source: NumberedEdges, ranks: int, rank: int, folder: Path, memory: int, *, in_files: bool
+    ) -> None:
+        self._folder, self._memory, self._in_files = folder, memory, in_files
         self._files = count()
         self._rows: SpilledRows | None = None
+        super().__init__(source, ranks, rank)
 
     def close_counts(self) -> None:
         """Cut the rows into ranges that fit."""
@@ -107,7 +109,8 @@ class SpillingBuilder(RankBuilder):
         assert self._rows is not None
         table = (columns_of(self._rows.arcs, self._dtype.str[1:], "host"),)
         columns = self._made(table)["columns"]
-        self._offsets, arcs = self._rows.finish(columns, keep_duplicates=False)
+        self._offsets = self._of_vertices((buffers.offsets(self._local),))["offsets"]
+        arcs = self._rows.finish(columns, self._offsets, keep_duplicates=False)
         self._columns = columns[:arcs]
         self._rows = None
 
@@ -116,6 +119,9 @@ class SpillingBuilder(RankBuilder):
             return SpilledRows(self._folder, counts, dtype, vertex_count, self._memory)
         except StageError as error:
             raise StageError(error.message, hint="give `memory` more, or leave that vertex out") from None
+
+    def _of_vertices(self, table: Table) -> dict[str, NDArray[Any]]:
+        return self._made(table) if self._in_files else super()._of_vertices(table)
 
     def _made(self, table: Table) -> dict[str, NDArray[Any]]:
         """Make arrays in the pages of files, which the system writes out where memory is short."""
@@ -128,9 +134,7 @@ class SpillingBuilder(RankBuilder):
         return made
 
     def _turned(self, nd: Subgraph) -> Subgraph:
-        rows = numpy.arange(len(nd.row_offsets) - 1, dtype=numpy.uint32)
-        lengths = numpy.diff(nd.row_offsets)
-        return self._of_delegates(len(rows), lambda: _turned_arcs(rows, lengths, nd.column_indices))
+        return self._of_delegates(len(nd.row_offsets) - 1, lambda: _turned_arcs(*nd))
 
     def _both_ways(self, tails: NDArray[Any], heads: NDArray[Any]) -> Subgraph:
         def arcs() -> Iterator[Arcs]:
@@ -145,21 +149,26 @@ class SpillingBuilder(RankBuilder):
         """Build the rows of delegates from arcs that can be gone through twice."""
         counts = make(counted_rows(len(self._delegates)), numpy)["counts"]
         for rows, _ in arcs():
-            counts[2:] += numpy.bincount(rows, minlength=len(self._delegates))
+            count_columns(rows, counts[2:])
         spilled = self._spilled(counts, numpy.uint32, max(1, columns))
         for rows, heads in arcs():
             spilled.add(rows, heads)
         made = self._made(rows_of_delegates(0, spilled.arcs)[1:])["columns"]
-        offsets, _ = spilled.finish(made, keep_duplicates=True)
+        offsets = buffers.offsets(len(self._delegates)).make(numpy)
+        spilled.finish(made, offsets, keep_duplicates=True)
         return Subgraph(narrow(offsets), made)
 
 
-def _turned_arcs(rows: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any]) -> Iterator[Arcs]:
-    """Yield the arcs of rows turned around, about `STEP` at a time."""
-    ends = numpy.cumsum(lengths, dtype=numpy.int64)
-    first = 0
-    while first < len(rows):
-        begin = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(numpy.searchsorted(ends, begin + STEP, side="right")))
-        yield columns[begin : int(ends[last - 1])], numpy.repeat(rows[first:last], lengths[first:last])
+def _turned_arcs(offsets: NDArray[Any], columns: NDArray[Any]) -> Iterator[Arcs]:
+    """Yield the arcs of rows turned around, about `STEP` of at most as many rows at a time."""
+    first, rows = 0, len(offsets) - 1
+    while first < rows:
+        begin, upto = int(offsets[first]), min(rows, first + STEP)
+        fits = int(numpy.searchsorted(offsets[first : upto + 1], begin + STEP, side="right")) - 1
+        last = min(upto, first + max(1, fits))
+        names = numpy.arange(first, last, dtype=numpy.uint32)
+        yield (
+            columns[begin : int(offsets[last])],
+            numpy.repeat(names, numpy.diff(offsets[first : last + 1])),
+        )
         first = last
