@@ -17,7 +17,7 @@ from gravel.kernels.partition.distributor.buffers import PART_EDGES
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.partition.storage import RankSize, rank_size
 
-PIECE = 1 << 24
+PIECE = 1 << 22
 """Values of an array that ranks tell all others at once."""
 
 LEAST_PIECE = 1 << 16
