@@ -99,9 +99,11 @@ class PartitionOffsets:
             begin, end = (-(-(each - part.rank) // graph.ranks) for each in (first, last))
             own = degrees[(part.rank - first) % graph.ranks :: graph.ranks]
             for rows in (part.nn, part.nd):
-                own += numpy.diff(rows.row_offsets[begin : end + 1].astype(numpy.int64))
+                offsets = rows.row_offsets[begin : end + 1].astype(numpy.int64)
+                own += offsets[1:] - offsets[:-1]
             for rows in (part.dn, part.dd):
-                degrees[busy] += numpy.diff(rows.row_offsets[low : high + 1].astype(numpy.int64))
+                offsets = rows.row_offsets[low : high + 1].astype(numpy.int64)
+                degrees[busy] += offsets[1:] - offsets[:-1]
         return degrees
 
     @cached_property

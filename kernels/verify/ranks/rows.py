@@ -56,7 +56,8 @@ class RankRows:
 
         `delegate_levels` have to be those of the same search.
         """
-        part, vertices, arcs = self.part, [numpy.zeros(1, numpy.int64)], [numpy.zeros(1)]
+        part, vertices = self.part, [numpy.zeros(1, numpy.int64)]
+        arcs: list[NDArray[Any]] = [numpy.zeros(1)]
         for levels, pairs in (
             (distance, (part.nn.row_offsets, part.nd.row_offsets)),
             (self.delegate_levels, (part.dn.row_offsets, part.dd.row_offsets)),
@@ -66,9 +67,10 @@ class RankRows:
                 reached = some >= 0
                 if levels is distance:
                     vertices.append(numpy.bincount(some[reached], minlength=1))
-                ends = (each[first : first + len(some) + 1].astype(numpy.int64) for each in pairs)
+                one, other = (each[first : first + len(some) + 1].astype(numpy.int64) for each in pairs)
+                lengths = one[1:] - one[:-1] + other[1:] - other[:-1]
                 # Sums of whole numbers below 2^53, which floating point holds.
-                weights = sum(each[1:] - each[:-1] for each in ends)[reached].astype(numpy.float64)
+                weights = lengths[reached].astype(numpy.float64)
                 arcs.append(numpy.bincount(some[reached], weights=weights, minlength=1))
         return padded_sum(vertices), padded_sum(arcs).astype(numpy.int64)
 
