@@ -207,7 +207,7 @@ def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Ne
     )
     compiled = COMPILED + COMPILED_WEIGHTS * weighted
     # Of vertices that are only a bound nothing is refused.
-    problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p)[1]
+    problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p).problem
     return Need(
         # With fewer workers than ranks all are in one process, and share the memory.
         host_bytes=max(read.host_bytes, compiled + min(memory, p * each)),

@@ -24,6 +24,10 @@ class Subgraph(NamedTuple):
     column_indices: NDArray[Any]
 
 
+FLAGS = 1 << 18
+"""Flags of which those that are set are found at once."""
+
+
 @dataclass(frozen=True)
 class RankGraph:
     """What one rank holds; see `gravel.kernels.partition` for rows, columns, lists and weights."""
@@ -132,6 +136,15 @@ def packed_bits(flags: Any, arrays: Any = numpy) -> Any:
     return arrays.packbits(padded, bitorder="little").view(numpy.uint64)
 
 
+def _places(flags: Any, arrays: Any) -> Any:
+    """Give where flags are set, uint32; on the host some at a time, since NumPy gives 64 bits."""
+    step = FLAGS if arrays is numpy else max(1, len(flags))
+    several = [arrays.empty(0, numpy.uint32)]
+    for first in range(0, len(flags), step):
+        several.append((flags[first : first + step].nonzero()[0] + first).astype(numpy.uint32))
+    return arrays.concatenate(several)
+
+
 def make_rank(
     rank: int,
     subgraphs: Mapping[str, Subgraph],
@@ -145,7 +158,7 @@ def make_rank(
     return RankGraph(
         rank=rank,
         **subgraphs,
-        nd_source_list=filled["nd"].nonzero()[0].astype(numpy.uint32),
+        nd_source_list=_places(filled["nd"], arrays),
         dn_source_mask=packed_bits(filled["dn"], arrays),
         dd_source_mask=packed_bits(filled["dd"], arrays),
         weights=weights or {},

@@ -6,7 +6,9 @@ which are on disk. While ids are numbered there are no arcs, and a quarter is fo
 
 from __future__ import annotations
 
-from gravel.kernels.buffers import Buffer, Table, edges, table, total, vertex_type
+from typing import NamedTuple
+
+from gravel.kernels.buffers import Buffer, Table, during, edges, table, total, vertex_type
 from gravel.kernels.csr.buffers import columns
 from gravel.kernels.partition.distributor.buffers import (
     PART_EDGES,
@@ -56,17 +58,30 @@ def weights(arcs: int, weight: str) -> Buffer:
 
 
 def of_vertices(own: int, vertices: int) -> Table:
-    """Return what a rank takes at most for its own vertices and for those of the graph.
+    """Return what a rank takes at most for its own vertices and for those of the graph, delegates aside.
 
-    Arcs are counted, rows get offsets, and arcs of each kind are counted; there are delegates and their rows.
+    Arcs are counted and sorted into rows, which get offsets; there is a census, and the rows are divided.
     """
+    kinds = {each.name: each for each in kinds_of_arcs(own)}
     return (
-        *counted_rows(own),
-        *kinds_of_arcs(own),
-        *known_degrees(vertices),
-        *delegate_index(vertices, "host"),
-        *(offsets(own) for _ in range(4)),
-        *table("host", NumPy=("i8", own), delegates=("i8", (5, vertices // 16))),
+        *counted_rows(own, "sorted"),
+        *during((offsets(own),), "sorted", "census", "divided"),
+        *known_degrees(vertices, "host", "census"),
+        *table("host", "census", classes=("u1", own)),
+        *during((kinds["nn"], kinds["nd"]), "divided", "turned"),
+        *during((kinds["half"],), "divided"),
+        *table("host", "turned", sources=("u4", (2, own))),
+    )
+
+
+def of_delegates(vertices: int) -> Table:
+    """Return what delegates take, a sixteenth of the vertices: told, in an index, and with their rows."""
+    count = vertices // 16
+    return (
+        *table("host", "census", told=("i8", (3, count))),
+        *delegate_index(vertices, "host", "divided"),
+        *table("host", "divided", "turned", delegates=("i8", (2, count))),
+        *table("host", "turned", rows=("i8", (2, count))),
     )
 
 
@@ -78,16 +93,26 @@ def building(own: int, vertices: int, arcs: int, part: int, ranks: int, *, weigh
     return (
         *exchanged(part, ranks, weighted=weighted),
         *of_vertices(own, vertices),
+        *of_delegates(vertices),
         columns(2 * arcs, "u8" if weighted else vertex_type(vertices), "host"),
     )
 
 
-def room_for_arcs(memory: int, vertices: int, ranks: int) -> tuple[int, str]:
-    """Return the bytes that each rank's vertices leave for arcs, and why these are too few, if they are."""
-    room = memory - memory // EXCHANGED - total(of_vertices(-(-vertices // ranks), vertices), "host")
-    if room >= memory // LEAST_ARCS:
-        return room, ""
-    return room, (
-        f"{vertices:,} vertices over {ranks:,} ranks leave {max(0, room):,} of {memory:,} bytes for the arcs "
-        "of each rank"
-    )
+class Room(NamedTuple):
+    """The bytes that are left for arcs, whether what vertices take is in files, and why they are too few."""
+
+    arcs: int
+    in_files: bool
+    problem: str
+
+
+def room_for_arcs(memory: int, vertices: int, ranks: int) -> Room:
+    """Divide the memory of each rank: vertices are in files where they leave too little for arcs."""
+    left, least = memory - memory // EXCHANGED, memory // LEAST_ARCS
+    delegates, own = of_delegates(vertices), of_vertices(-(-vertices // ranks), vertices)
+    room = left - total((*delegates, *own), "host")
+    if room >= least:
+        return Room(room, False, "")
+    room = left - total(delegates, "host")
+    problem = f"{vertices:,} vertices leave {max(0, room):,} of {memory:,} bytes for the arcs of each rank"
+    return Room(room, True, problem if room < least else "")

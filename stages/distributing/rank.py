@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from gravel.stages.distributing.buffers import SORTED, edges_at_once, room_for_arcs
+from gravel.stages.distributing.buffers import SORTED, Room, edges_at_once, room_for_arcs
 from gravel.stages.errors import StageError
 
 if TYPE_CHECKING:
@@ -106,8 +106,11 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
         rank_group.barrier()
     room = _room(task.memory, numbered.vertices, ranks)
     try:
-        given = edges, ranks, rank, folder, room
-        builder = WeightedBuilder(*given, task.weights) if task.weights else SpillingBuilder(*given)
+        given = edges, ranks, rank, folder, room.arcs
+        if task.weights:
+            builder: SpillingBuilder = WeightedBuilder(*given, task.weights, in_files=room.in_files)
+        else:
+            builder = SpillingBuilder(*given, in_files=room.in_files)
     except ValueError as error:
         raise StageError(str(error)) from None
     threshold: Any = task.threshold
@@ -147,9 +150,9 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     )
 
 
-def _room(memory: int, vertices: int, ranks: int) -> int:
-    """Return the bytes for arcs; raises StageError where vertices leave too little of the memory."""
-    room, problem = room_for_arcs(memory, vertices, ranks)
-    if problem:
-        raise StageError(problem, hint="give `memory` more, or run as many workers as there are ranks")
+def _room(memory: int, vertices: int, ranks: int) -> Room:
+    """Divide the memory; raises StageError where vertices leave too little of it for arcs."""
+    room = room_for_arcs(memory, vertices, ranks)
+    if room.problem:
+        raise StageError(room.problem, hint="give `memory` more, or run as many workers as there are ranks")
     return room

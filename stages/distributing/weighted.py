@@ -17,7 +17,7 @@ from gravel.kernels.csr.buffers import columns as columns_of
 from gravel.kernels.csr.weighted import UnlikeWeights, joined_keys, merge_parallel, split_keys
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.distributor.buffers import arcs_by_owner, counted_rows
-from gravel.kernels.partition.distributor.cpu import count_owners
+from gravel.kernels.partition.distributor.cpu import count_columns, count_owners
 from gravel.kernels.partition.layout import RankGraph, Subgraph, make_rank
 from gravel.kernels.partition.shares import narrow
 from gravel.stages.distributing import buffers
@@ -54,15 +54,15 @@ class SpilledKeys(SpilledRows):
         self,
         columns: NDArray[Any],
         weights: NDArray[Any],
+        offsets: NDArray[numpy.int64],
         duplicates: str,
         tail_of: Callable[[int], int] = int,
-    ) -> tuple[NDArray[numpy.int64], int]:
-        """Write sorted columns and their weights to the fronts of arrays; returns as `finish` does.
+    ) -> int:
+        """Write sorted columns, their weights and row offsets; returns as `finish` does.
 
         Parallel arcs become one as `duplicates` says, or none does with "keep". Raises `UnlikeWeights` for
         those that do not, of the vertex that `tail_of` names.
         """
-        offsets = buffers.offsets(len(self._counts) - 2).make(numpy)
         end = 0
         for first, last, made in self._made(keep_duplicates=True):
             found, values = split_keys(made.column_indices, weights.dtype)
@@ -73,16 +73,24 @@ class SpilledKeys(SpilledRows):
             columns[end : end + kept], weights[end : end + kept] = found[:kept], values[:kept]
             offsets[first + 1 : last + 1] = ends[1:] + end
             end += kept
-        return offsets, end
+        return end
 
 
 class WeightedBuilder(SpillingBuilder):
     """As `SpillingBuilder`, of edges with weights; parallel arcs become one as `duplicates` says."""
 
     def __init__(
-        self, source: NumberedEdges, ranks: int, rank: int, folder: Path, memory: int, duplicates: str
+        self,
+        source: NumberedEdges,
+        ranks: int,
+        rank: int,
+        folder: Path,
+        memory: int,
+        duplicates: str,
+        *,
+        in_files: bool,
     ) -> None:
-        super().__init__(source, ranks, rank, folder, memory)
+        super().__init__(source, ranks, rank, folder, memory, in_files=in_files)
         assert source.stored is not None
         self._edges, self._duplicates, self._weight = source, duplicates, source.stored.dtype
 
@@ -111,10 +119,10 @@ class WeightedBuilder(SpillingBuilder):
         assert isinstance(keys, SpilledKeys)
         self._rows = None
         columns, weights = self._room(keys.arcs, self._dtype)
+        self._offsets = self._of_vertices((buffers.offsets(self._local),))["offsets"]
+        made = columns, weights, self._offsets
         try:
-            self._offsets, arcs = keys.finish_weighted(
-                columns, weights, self._duplicates, lambda row: row * self.ranks + self.rank
-            )
+            arcs = keys.finish_weighted(*made, self._duplicates, lambda row: row * self.ranks + self.rank)
         except UnlikeWeights as error:
             self.refused = error.tail, str(error)
             return
@@ -125,10 +133,9 @@ class WeightedBuilder(SpillingBuilder):
         starts, (nn, nd, tails, heads), weights = self._by_kind()
         subgraphs = {"nn": Subgraph(starts[0], nn), "nd": Subgraph(starts[1], nd)}
         of = {"nn": weights[0], "nd": weights[1]}
-        rows, lengths = numpy.arange(self._local, dtype=numpy.uint32), numpy.diff(starts[1])
 
         def turned() -> Iterator[WeightedArcs]:
-            for delegates, local, some in turned_arcs(rows, lengths, nd):
+            for delegates, local, some in turned_arcs(starts[1], nd):
                 yield delegates, local, weights[1][some]
 
         def both_ways() -> Iterator[WeightedArcs]:
@@ -147,12 +154,13 @@ class WeightedBuilder(SpillingBuilder):
         """Build the rows of delegates, and their weights, from arcs that can be gone through twice."""
         counts = make(counted_rows(len(self._delegates)), numpy)["counts"]
         for rows, _, _ in arcs():
-            counts[2:] += numpy.bincount(rows, minlength=len(self._delegates))
+            count_columns(rows, counts[2:])
         keys = self._keys(counts, max(1, columns))
         for rows, heads, weights in arcs():
             keys.add(rows, joined_keys(heads, weights))
         made, of_made = self._room(keys.arcs, numpy.dtype(numpy.uint32))
-        offsets, _ = keys.finish_weighted(made, of_made, "keep")
+        offsets = buffers.offsets(len(self._delegates)).make(numpy)
+        keys.finish_weighted(made, of_made, offsets, "keep")
         return Subgraph(narrow(offsets), made), of_made
 
     def _keys(self, counts: NDArray[numpy.int64], columns: int) -> SpilledKeys:

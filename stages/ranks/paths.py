@@ -140,5 +140,5 @@ class RankGroupPaths:
         self._call(())
 
     def _call(self, sources: tuple[int, ...]) -> list[list[Any]]:
-        tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
+        tasks = [dataclasses.replace(task, sources=sources, returned=True) for task in self._tasks]
         return self._context.rank_group(search_as_rank, tasks)

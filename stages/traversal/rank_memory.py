@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gravel.kernels.buffers import Buffer, Table, table, total, vertex_type
 from gravel.kernels.partition import buffers
 from gravel.kernels.partition.options import CULLING
+from gravel.kernels.partition.runs import putting_in_order
 from gravel.kernels.placement.plan import DoesNotFit
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.buffers import decoded_bytes, is_renumbered, label_bytes, search_count, width_of
@@ -119,7 +120,7 @@ def component_bytes(graph: Extent, ranks: int) -> int:
 def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Need:
     """State what the ranks of a partition take, each on a worker of its own or all in one process."""
     bfs, labels = parameters.algorithm == "bfs", label_bytes(parameters, graph.vertices) * graph.vertices
-    # Ranks on workers decode their part once more, and bring labels back several searches at a time.
+    # Ranks on workers decode their part once more.
     # Components of a compressed one are found where it was decoded.
     ranked = graph.kind == "Partition" or bfs
     group_size = graph.ranks if ranked and graph.ranks > 1 and (bfs or not graph.striped) else 0
@@ -137,7 +138,9 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     after = 2 * labels
     after += (8 + 2 * width_of(graph.vertices)) * graph.vertices + labels if is_renumbered(graph) else 0
     host = compiled + decoded + total(counting, "host") + after + working
-    each = group_size and compiled + (own + 2 * brought) // ranks
+    # Labels come back where ranks see no common folder; else they are put in order, and written.
+    ordered = total(putting_in_order(graph.vertices, "i8"), "host")
+    each = group_size and compiled + (own + brought) // ranks + ordered
     on_gpus = parameters.backend == "cuda" and machine.backend == "cuda" and (bfs or not graph.striped)
     need = Need(host, 0, (), workers=group_size, each_host_bytes=each)
     if not on_gpus:

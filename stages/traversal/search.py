@@ -65,7 +65,8 @@ def search_graph(
         starts: list[Any] = named
     else:
         named, starts = sources.tolist(), graph.starts(sources)
-    labels = resolve_name(implementation.labels)(context, graph, parameters, len(starts))
+    made = getattr(search, "labels_of", None) or resolve_name(implementation.labels)
+    labels = made(context, graph, parameters, len(starts))
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
     records = timed(context, graph, search, labels, named, starts, warm_ups=implementation.warm_ups)
