@@ -50,20 +50,20 @@ def agree_program(end: Endpoint, whole: RankPart) -> Program[AgreedWeights]:
     """
     weights = whole.graph.weights
     kinds = {each.dtype for each in weights.values()}
-    told = yield from gather(end, (kinds, *_facts(whole)))
-    kinds = set().union(*(each[0] for each in told))
+    gathered = yield from gather(end, (kinds, *_facts(whole)))
+    kinds = set().union(*(each[0] for each in gathered))
     if len(kinds) != 1 or not kinds <= set(DTYPES):
         names = ", ".join(sorted(map(str, kinds))) or "nothing"
         raise ValueError(f"weights are {names}; uint32, int32 or float32 are expected")
-    unusable = [each[4] for each in told if each[4] is not None]
+    unusable = [each[4] for each in gathered if each[4] is not None]
     if unusable:
         raise UnusableWeight(*min(unusable))
-    arcs, total = sum(each[1] for each in told), sum(each[2] for each in told)
+    arcs, total = sum(each[1] for each in gathered), sum(each[2] for each in gathered)
     mean = float(total) / arcs if arcs else 0.0
     is_float = numpy.dtype(numpy.float32) in kinds
     words: numpy.dtype[Any] = numpy.dtype(numpy.uint64)
     if not is_float:
-        largest = max(each[3] for each in told)
+        largest = max(each[3] for each in gathered)
         # Sums of 64 bits hold what a product below 2^64 bounds, as on one machine.
         total = total if largest * arcs < 1 << 64 else largest * arcs
         words = words_of(whole.vertex_count, largest, total) if arcs else numpy.dtype(numpy.uint32)

@@ -11,7 +11,7 @@ from gravel.stages.ingest_parameters import IngestParameters
 Duplicates = Literal["leave_out", "minimum", "sum", "error"]
 
 
-def _as_said(value: Any) -> Any:
+def _left_out(value: Any) -> Any:
     """Take `false`, with which weights are left out elsewhere."""
     return "leave_out" if value is False else value
 
@@ -19,7 +19,7 @@ def _as_said(value: Any) -> Any:
 class DistributeParameters(IngestParameters):
     """Parameters: the graph, the number of ranks, and the vertices that every rank knows."""
 
-    weights: Annotated[Duplicates, BeforeValidator(_as_said)] = "leave_out"  # type: ignore[assignment]
+    weights: Annotated[Duplicates, BeforeValidator(_left_out)] = "leave_out"  # type: ignore[assignment]
     """Keep the weights of files, for shortest paths. Parallel arcs get the `minimum` or the `sum` of their
     weights, or are an `error` if these differ."""
     ranks: int = Field(default=1, ge=1, le=65536)

@@ -40,10 +40,10 @@ def weights_program(end: Endpoint, edges: NumberedEdges, part: int) -> Program[S
         if lost is None and place is not None:
             source, target = edges.make(first + place, 1)
             lost = first + place, read[place], (int(source[0]), int(target[0]))
-    told = yield from gather(end, (numpy.min(lows), numpy.max(highs), integral, lost))
-    low, high = numpy.min([each[0] for each in told]), numpy.max([each[1] for each in told])
-    stored = StoredAs.of(low, high, all(each[2] for each in told))
-    found = [each[3] for each in told if each[3] is not None]
+    gathered = yield from gather(end, (numpy.min(lows), numpy.max(highs), integral, lost))
+    low, high = numpy.min([each[0] for each in gathered]), numpy.max([each[1] for each in gathered])
+    stored = StoredAs.of(low, high, all(each[2] for each in gathered))
+    found = [each[3] for each in gathered if each[3] is not None]
     if stored.dtype == numpy.float32 and found:
         edge, weight, ends = min(found)
         raise StageError(str(TooLargeWeight(edge, weight)), hint=TOO_LARGE_HINT, vertices=ends)

@@ -53,9 +53,9 @@ def check_paths_program(
     refuse_labels((checker.local,), holder="rank", distance=distance, predecessor=predecessor)
     refuse_sources([source], n)
     strange = checker.strange(distance, predecessor)
-    told = yield from gather(end, (len(strange), checker.vertices_at(strange[:NAMED])))
-    faults = sum(count for count, _ in told)
-    checks = [Check("ranges", RULES["ranges"], faults, _first(some for _, some in told))]
+    reports = yield from gather(end, (len(strange), checker.vertices_at(strange[:NAMED])))
+    faults = sum(count for count, _ in reports)
+    checks = [Check("ranges", RULES["ranges"], faults, _first(some for _, some in reports))]
     if faults:
         return checks
     most = local_count(n, end.size, 0)
@@ -100,13 +100,13 @@ def _arcs(
         rules = {"tree_arcs": TREE_ARC, **rules}
     checks = []
     for name, rule in rules.items():
-        told = yield from gather(end, checker.faults(rule, predecessor))
-        vertices = _first(some for _, _, some in told)
+        reports = yield from gather(end, checker.faults(rule, predecessor))
+        vertices = _first(some for _, _, some in reports)
         arcs: tuple[tuple[int, int], ...] = ()
         if vertices:
             arcs = yield from _named(end, checker, vertices, rule, predecessor)
         # Every rank counts all delegates.
-        faults = sum(count for count, _, _ in told) + told[0][1]
+        faults = sum(count for count, _, _ in reports) + reports[0][1]
         checks.append(Check(name, RULES[name], faults, vertices, arcs))
     return checks
 

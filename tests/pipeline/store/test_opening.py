@@ -273,11 +273,11 @@ def test_data_behind_a_link_are_damage_of_their_artifact_alone(tmp_path):
 def test_what_is_no_file_is_left_to_who_asked_for_that(tmp_path: Path) -> None:
     (tmp_path / "data" / "a").mkdir(parents=True)
     obstructed: list[str] = []
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     files = LocalFiles(tmp_path, obstructed=lambda name, problem: obstructed.append(name))
     assert files.read("data/a") is None
     assert obstructed == ["data/a"]
     assert (tmp_path / "data" / "a").is_dir()
-    assert len(os.listdir("/proc/self/fd")) == before, "what was opened to see what it is"
+    assert len(list(Path("/proc/self/fd").iterdir())) == before, "what was opened to see what it is"
     assert LocalFiles(tmp_path).read("data/a") is None
     assert not (tmp_path / "data" / "a").exists(), "else it is moved out of the way"
