@@ -1,6 +1,7 @@
 """Named ways of doing one job (searching, finding components), each on the CPU, on CUDA or on both.
 
-A package of strategies has a table of them, its module `strategies`. The table imports nothing heavy:
+A package of strategies has a table of them, its module `strategies`. Those of papers are in a table of
+`gravel.kernels.papers` by the package's name, where that folder is there. Tables import nothing heavy:
 implementations are named as `module:function` and loaded when they are asked for. On a backend a strategy has
 a function of its own or none: no two names stand for the same code.
 """
@@ -11,6 +12,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 GIVEN = (
@@ -52,6 +54,7 @@ class Strategy:
     counts: Sequence[str] = ()  # backends where `statistics=True` counts the arcs that a search gathers
     automatic: Sequence[str] = ()  # backends where `auto` may stand for it
     encoded: bool = False  # whether its functions take rows of any layout
+    buffers: str | None = None  # its table of arrays on a GPU, where its package has none for it
 
     def on(self, layout: str) -> Strategy:
         """Return the strategy for rows of a layout: it has no functions where it does not read those."""
@@ -67,9 +70,12 @@ class Strategy:
         if target is None:
             where, there = ("a GPU", "CPU") if backend == "cuda" else ("the CPU", "GPU")
             raise ValueError(f"strategy {self.name!r} does not run on {where}; it has {there} code alone")
-        module, function = target.split(":")
-        loaded: Callable[..., Any] = getattr(importlib.import_module(module), function)
+        loaded: Callable[..., Any] = load_named(target)
         return loaded
+
+    def own_buffers(self) -> Callable[..., Any] | None:
+        """Import what makes its table of arrays on a GPU; None where its package has that."""
+        return None if self.buffers is None else load_named(self.buffers)
 
     def ran(self, backend: str, given: Mapping[str, Any], search: Any = None) -> Ran:
         """Return what a call with these constants executes: the function, and all constants in force.
@@ -82,6 +88,12 @@ class Strategy:
         return Ran(self.target(backend) or "", options | getattr(search, "decided", {}))
 
 
+def load_named(target: str) -> Any:
+    """Import what is named as `module:function`."""
+    module, function = target.split(":")
+    return getattr(importlib.import_module(module), function)
+
+
 def table(*strategies: Strategy) -> Mapping[str, Strategy]:
     """Make a table by name; raises ValueError for a name that stands twice."""
     found = {each.name: each for each in strategies}
@@ -91,10 +103,25 @@ def table(*strategies: Strategy) -> Mapping[str, Strategy]:
 
 
 def strategies_in(package: str, layout: str = COLUMNS) -> dict[str, Strategy]:
-    """Return the strategies of a package's table that search rows of a layout, by name.
+    """Return the strategies of a package, then those of papers, that search rows of a layout, by name.
 
     For example `strategies_in("gravel.kernels.bfs")`, or `strategies_in("gravel.kernels.bfs", ENCODED)`.
     """
-    listed: Mapping[str, Strategy] = importlib.import_module(f"{package}.strategies").STRATEGIES
+    own: Mapping[str, Strategy] = importlib.import_module(f"{package}.strategies").STRATEGIES
+    listed = table(*own.values(), *of_papers(package.rpartition(".")[2], "STRATEGIES").values())
     on_layout = {name: each.on(layout) for name, each in listed.items()}
     return {name: each for name, each in on_layout.items() if each.cpu or each.cuda}
+
+
+@cache
+def of_papers(room: str, what: str) -> Mapping[str, Any]:
+    """Return what papers declare under a name for a room of kernels; empty where they declare nothing."""
+    name = f"gravel.kernels.papers.{room}"
+    try:
+        declared = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name not in ("gravel.kernels.papers", name):
+            raise
+        return {}
+    found: Mapping[str, Any] = getattr(declared, what, {})
+    return found

@@ -123,11 +123,11 @@ def tree_of(output: str) -> dict[str, str]:
 def columns_searched(output: str) -> tuple[Kernel, ...]:
     """Name what a direction-optimizing search of columns loads."""
     # The graph decides: large ones with hubs have deferred rows, small ones have none.
-    file = "kernels/bfs/direction_optimizing.cu"
+    file = "kernels/bfs/cuda/direction_optimizing.cu"
     deferred, none = ((file, {**U32, **tree_of(output), "DEFER_ROWS": each}) for each in ("1", "0"))
     # First neighbours by degree, of distances in another order than by degree.
-    by_degree = (("kernels/bfs/by_degree.cu", U32),) if output == "distance" else ()
-    return (deferred, ("kernels/bfs/deferred_rows.cu", U32), *by_degree, none)
+    by_degree = (("kernels/bfs/cuda/by_degree.cu", U32),) if output == "distance" else ()
+    return (deferred, ("kernels/bfs/cuda/deferred_rows.cu", U32), *by_degree, none)
 
 
 def named(operations: Iterable[str]) -> tuple[Kernel, ...]:

@@ -78,7 +78,7 @@ def _reorder(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if asked.method != "rcm":
         return renumbering
     rcm = (("kernels/order/rcm.cu", U32), ("kernels/order/rcm_wide.cu", U32))
-    ends = ("kernels/order/rcm_ends.cu", U32), ("kernels/components/afforest.cu", U32)
+    ends = ("kernels/order/rcm_ends.cu", U32), ("kernels/components/cuda/afforest.cu", U32)
     return (*rcm, *ends, *renumbering, *named(RCM))
 
 
@@ -152,7 +152,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if asked.algorithm == "shortest_paths":
         known = asked.strategy in ("auto", "delta_stepping")
         paths: tuple[Kernel, ...] = tuple(
-            (f"kernels/sssp/{name}.cu", PATHS) for name in ("delta_stepping", "by_weight")
+            (f"kernels/sssp/cuda/{name}.cu", PATHS) for name in ("delta_stepping", "by_weight")
         )
         return (*paths, WAKE) if known else ()
     stages = dict(reversed(list(made_by)))
@@ -162,7 +162,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
         return _of_ranks(asked, stages["partition"], reading)
     around = (*(layout_of(layout).reading_kernels if reading else ()), WAKE)
     if asked.algorithm != "bfs":
-        back = (("kernels/components/relabel.cu", U32),) if "reorder" in stages else ()
+        back = (("kernels/components/cuda/relabel.cu", U32),) if "reorder" in stages else ()
         found = _of_components(asked, reading)
         return (*found, *around, *back) if found else ()
     labels: list[Kernel] = [("kernels/level_statistics.cu", U32)]
@@ -173,7 +173,7 @@ def _traverse(asked: Any, made_by: MadeBy) -> tuple[Kernel, ...]:
     if deep:
         in_case = (*in_case, *_persistent(layout, asked.output))
     if reading and deep:
-        in_case = (("kernels/bfs/shape.cu", reading), *in_case)
+        in_case = (("kernels/bfs/cuda/shape.cu", reading), *in_case)
     return (*at_once, *around, *labels, *in_case) if at_once else ()
 
 
@@ -185,17 +185,17 @@ def _may_be_deep(stages: Mapping[str, Any]) -> bool:
 
 def _persistent(layout: str, output: str) -> tuple[Kernel, ...]:
     macros = {"LAYOUT": layout, **U32, **tree_of(output)}
-    return tuple(("kernels/bfs/persistent.cu", {**macros, "WIDTH": width}) for width in ("4", "8"))
+    return tuple(("kernels/bfs/cuda/persistent.cu", {**macros, "WIDTH": width}) for width in ("4", "8"))
 
 
 def _of_components(asked: Any, reading: dict[str, str] | None) -> tuple[Kernel, ...]:
     if asked.strategy not in ("auto", "direction_optimizing"):
         return ()
     if asked.algorithm == "strong_components":
-        return (("kernels/strong_components/forward_backward.cu", U32),)
+        return (("kernels/strong_components/cuda/forward_backward.cu", U32),)
     if reading:
-        return (("kernels/components/afforest_rows.cu", {"BLOCK": "512", **reading}),)
-    return (("kernels/components/afforest.cu", U32),)
+        return (("kernels/components/cuda/afforest_rows.cu", {"BLOCK": "512", **reading}),)
+    return (("kernels/components/cuda/afforest.cu", U32),)
 
 
 Both = tuple[tuple[Kernel, ...], tuple[Kernel, ...]]
@@ -204,7 +204,7 @@ Both = tuple[tuple[Kernel, ...], tuple[Kernel, ...]]
 
 def _of_columns(asked: Any) -> Both:
     if asked.strategy == "multi_source":
-        return (("kernels/bfs/multi_source.cu", {"LAYOUT": "csr", **U32, **tree_of(asked.output)}),), ()
+        return (("kernels/bfs/cuda/multi_source.cu", {"LAYOUT": "csr", **U32, **tree_of(asked.output)}),), ()
     if asked.strategy == "persistent":
         return _persistent("csr", asked.output), ()
     if asked.strategy not in ("auto", "direction_optimizing", "top_down"):
@@ -212,33 +212,33 @@ def _of_columns(asked: Any) -> Both:
     first, *others, last = columns_searched(asked.output)
     shape: tuple[Kernel, ...] = ()
     if asked.strategy == "auto":
-        shape = (("kernels/bfs/shape.cu", {"LAYOUT": "csr", **U32}),)
+        shape = (("kernels/bfs/cuda/shape.cu", {"LAYOUT": "csr", **U32}),)
     return (first, *shape, *others), (last, *named(SHAPE))
 
 
 def _of_encoded(asked: Any, reading: dict[str, str]) -> Both:
-    tree, measured = tree_of(asked.output), ("kernels/bfs/measure_rows.cu", reading)
+    tree, measured = tree_of(asked.output), ("kernels/bfs/cuda/measure_rows.cu", reading)
     if asked.strategy == "multi_source":
-        return (("kernels/bfs/multi_source.cu", {**reading, **tree}), measured), ()
+        return (("kernels/bfs/cuda/multi_source.cu", {**reading, **tree}), measured), ()
     if asked.strategy == "persistent":
         return _persistent(reading["LAYOUT"], asked.output), ()
     if asked.strategy not in ("auto", "direction_optimizing", "top_down"):
         return (), ()
-    file = "kernels/bfs/direction_optimizing_encoded.cu"
-    return ((file, {**reading, **tree, "ONE_LANE": "0"}), measured), ()
+    file = "kernels/bfs/cuda/direction_optimizing_encoded.cu"
+    return ((file, {**reading, **tree}), measured), ()
 
 
 def _of_ranks(asked: Any, partition: Any, reading: dict[str, str] | None) -> tuple[Kernel, ...]:
     if asked.algorithm == "components" and partition.scheme == "delegates" and not reading:
-        return (("kernels/partition/components.cu", OF_RANKS),)
+        return (("kernels/partition/cuda/components.cu", OF_RANKS),)
     if asked.algorithm != "bfs":
         return ()
     smallest = asked.tuning.get("predecessors", "any") == "smallest"
     tree = 0 if asked.output == "distance" else SMALLEST if smallest else ANY
     macros = {**OF_RANKS, "TREE": str(tree)}
     if reading:
-        return (("kernels/partition/ranks_encoded.cu", {**macros, **reading, "OFFSET": "u64"}),)
+        return (("kernels/partition/cuda/ranks_encoded.cu", {**macros, **reading, "OFFSET": "u64"}),)
     file = "ranks"
     if any(name in asked.tuning for name in CULLING):
         file, macros["OFFSET"] = "ranks_culled", "u64"
-    return (f"kernels/partition/{file}.cu", macros), ("kernels/partition/compact_ids.cu", U32)
+    return (f"kernels/partition/cuda/{file}.cu", macros), ("kernels/partition/cuda/compact_ids.cu", U32)

@@ -46,7 +46,8 @@ class Preset:
 
 
 ABSENT = (
-    "needs the folder stages/papers, which this copy of gravel lacks: install gravel with it, or leave {} out"
+    "needs the folders stages/papers and kernels/papers, and this copy of gravel lacks one: install gravel "
+    "with both, or leave {} out"
 )
 """Why something that serves papers alone is refused, after what it is; in it, what to leave out."""
 

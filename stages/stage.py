@@ -269,12 +269,12 @@ def has_papers() -> bool:
 def modules(room: str, *, deep: bool = True) -> list[str]:
     """Name the modules of a folder of this package, sorted, those of its folders too if `deep`.
 
-    A folder that is not there has none.
+    A folder that is not there has none, nor has `papers` without that of kernels.
     """
     try:
         package = importlib.import_module(f"gravel.stages.{room}")
     except ModuleNotFoundError as error:
-        if error.name != f"gravel.stages.{room}":
+        if error.name not in (f"gravel.stages.{room}", f"gravel.kernels.{room}"):
             raise
         return []
     return sorted(_below(list(package.__path__), f"{package.__name__}.", deep))

@@ -1,4 +1,4 @@
-"""Where tests lie: `tests/kernels/bfs/test_flex.py` tests `kernels/bfs/flex.cu`."""
+"""Where tests lie: `tests/kernels/bfs/test_persistent.py` tests `kernels/bfs/cuda/persistent.cu`."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gravel.kernels.bfs.choice import may_be_deep
-from gravel.kernels.bfs.strategies import STRATEGIES
 from gravel.kernels.buffers import Buffer, Table, table, total, vertex_type
+from gravel.kernels.strategy import strategies_in
 
 CHUNK = 128
 """Arcs of a queue entry, as in sources/columns.cuh and multi_source.cu; about as many bytes of encoded
@@ -31,9 +31,6 @@ PERSISTENT_CONTROL = 4 * 48  # four copies, as in wide.cuh
 NOTICE_WORDS = 6  # as in block_group.cuh
 LONG_ROW, HUGE_ROW = 1024, 1 << 17  # as in wide.cuh
 QUEUES_CONTROL = 176  # as in frontier_queues.cuh
-ROUNDS, COUNTER_WORDS = 3, 32  # as in baseline.cuh
-FLEX_PROGRESS = 4
-HUB_DEGREE = 64  # arcs beyond which `flex` sets a vertex aside
 MAX_SEARCHES = 64  # of one batch of `multi_source`, each with its labels
 BATCH_CONTROL, BATCH_LOG = 3 * 48, 256  # as in multi_source.cu, three copies of its
 HOST_ROWS_CONTROL, LOG_FIRST = 4 * 32, 3  # as in host_rows.cuh, four copies of its, and host_rows.cu
@@ -103,7 +100,7 @@ def cooperative(levels: int) -> Table:
 
 
 def first_neighbours(size: Size, *, words: int, behind: int, pull: bool) -> Table:
-    """What a search by level_loop.cuh keeps of every row, and bitmaps of `words`.
+    """What a search by direction_optimizing.cuh keeps of every row, and bitmaps of `words`.
 
     `behind` counts neighbours after the first two, `IN_PLANE` in a plane for each vertex.
     """
@@ -112,7 +109,7 @@ def first_neighbours(size: Size, *, words: int, behind: int, pull: bool) -> Tabl
 
 
 def level_loop(size: Size, *, entries: int, hubs: int) -> Table:
-    """Queues of a search by level_loop.cuh, of which columns have vertices beside, and counters."""
+    """Queues of a search by direction_optimizing.cuh, of which columns have vertices beside, and counters."""
     owners = table(owners=(size.vertex, entries if size.tree else 1)) if size.stream is None else ()
     return (
         *table(queue=("u8", entries)),
@@ -177,23 +174,6 @@ def frontier_queues(size: Size, *, edges: bool) -> Table:
     return *table(queue=(size.vertex, max(1, size.vertices))), *of_edges, *found
 
 
-def vertex_queue(size: Size, *, words: int = 0) -> Table:
-    """A queue that every vertex enters once, its counters, and words that a strategy has beside."""
-    counters = ("u8", ROUNDS * COUNTER_WORDS, 0)
-    beside = table(progress=("u8", words, 0)) if words else ()
-    return *table(queue=(size.vertex, max(1, size.vertices)), counters=counters), *beside
-
-
-def rounds() -> Table:
-    """Counters of a search that has no queue."""
-    return table(counters=("u8", ROUNDS, 0))
-
-
-def flex(size: Size, *, hubs: int, blocks: int) -> Table:
-    """What a combined kernel of FlexBFS has beside its queue: vertices set aside, and shares of blocks."""
-    return table(hubs=(size.vertex, max(1, hubs)), shares=("u8", blocks + 1, 0))
-
-
 def bitmaps(size: Size) -> Table:
     """Bitmaps of vertices of a search of rows that lie elsewhere."""
     words = ("u4", max(1, -(-size.vertices // 32)), 0)
@@ -249,18 +229,13 @@ def _units(size: Size) -> Table:
     return table(checkpoints=(size.vertex, (size.stream or 0) // CHECKPOINT_BYTES))
 
 
-_SLIDING = partial(vertex_queue, words=FLEX_PROGRESS)
-
 _DEVICE: Mapping[str, Callable[[Size], Table]] = {
     "top_down": partial(_planned_loop, pull=False),
     "direction_optimizing": _planned_loop,
     "persistent": _planned_persistent,
     "multi_source": lambda size: (*multi_source(size, entries=size.entries), *_units(size)),
     "expand_contract": partial(frontier_queues, edges=False),
-    **dict.fromkeys(("contract_expand", "two_phase", "hybrid"), partial(frontier_queues, edges=True)),
-    "quadratic": lambda _: rounds(),
-    **dict.fromkeys(("linear_queue", "hierarchical_queue", "adaptive"), _SLIDING),
-    "flex": lambda size: (*_SLIDING(size), *flex(size, hubs=size.arcs // HUB_DEGREE, blocks=1)),
+    "hybrid": partial(frontier_queues, edges=True),
 }
 
 
@@ -270,14 +245,17 @@ def on_device(strategy: str, size: Size) -> Table:
     `auto` takes the most of those that it may stand for, and what is for rows elsewhere what those take.
     """
     if strategy == "auto":
-        names = [name for name, each in STRATEGIES.items() if "cuda" in each.automatic]
+        every = strategies_in("gravel.kernels.bfs")
+        names = [name for name, each in every.items() if "cuda" in each.automatic]
         if size.stream is not None:
             deep = may_be_deep(size.vertices, size.arcs)
             names = ["direction_optimizing", *(["persistent"] if deep else [])]
         return max((on_device(name, size) for name in names), key=total)
-    if strategy not in _DEVICE:
+    known = strategies_in("gravel.kernels.bfs")
+    planned = _DEVICE.get(strategy) or known[strategy].own_buffers()
+    if planned is None:
         return elsewhere(size)
-    own = *cooperative(size.logged), *_DEVICE[strategy](size)
+    own = *cooperative(size.logged), *planned(size)
     return own if strategy == "multi_source" else (*labels(size.vertices, size.tree), *own)
 
 

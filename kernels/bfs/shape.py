@@ -1,7 +1,7 @@
 """What a graph looks like: the skew of its degrees, and how fast a search of it grows.
 
 Measured before a strategy is chosen: on the host from a sample of degrees, on a GPU from all degrees and from
-one short search (`kernels/bfs/shape.cu`).
+one short search (`kernels/bfs/cuda/shape.cu`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The table of breadth-first searches: every strategy that can be asked for, and what it takes and gives.
 
 Whatever lists strategies reads it: dispatch, the checks of a workflow, the command line, the docs and the
-tests. A strategy that is not here cannot run.
+tests. A strategy that is neither here nor in `gravel.kernels.papers` cannot run.
 """
 
 from __future__ import annotations
@@ -58,61 +58,12 @@ STRATEGIES = table(
         automatic=("cuda",),
     ),
     Strategy(
-        name="contract_expand",
-        about="Filters the gathered arcs and gathers the neighbours of what is left, in one step a level.",
-        source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.2",
-        cuda="gravel.kernels.bfs.cuda.frontier_queues:contract_expand",
-        counts=("cuda",),
-    ),
-    Strategy(
-        name="two_phase",
-        about="Gathers the neighbours of the frontier, then filters them, each with linear work.",
-        source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.3",
-        cuda="gravel.kernels.bfs.cuda.frontier_queues:two_phase",
-        counts=("cuda",),
-    ),
-    Strategy(
         name="hybrid",
         about="Contract-expand for small edge frontiers, two-phase for large ones.",
         source="Merrill, Garland, Grimshaw, PPoPP 2012, section 5.4",
         cuda="gravel.kernels.bfs.cuda.frontier_queues:hybrid",
         counts=("cuda",),
         automatic=("cuda",),
-    ),
-    Strategy(
-        name="quadratic",
-        about="Checks every vertex in every level, with a thread or a warp for each (`mapping`).",
-        source="Merrill, Garland, Grimshaw, TOPC 2015, algorithm 2; Hong et al., PPoPP 2011",
-        cuda="gravel.kernels.bfs.cuda.quadratic:prepare",
-        counts=("cuda",),
-    ),
-    Strategy(
-        name="linear_queue",
-        about="Expands a queue of vertices, one thread each, and adds every new one by an atomic.",
-        source="Merrill, Garland, Grimshaw, TOPC 2015, algorithm 3",
-        cuda="gravel.kernels.bfs.cuda.linear_queue:prepare",
-        counts=("cuda",),
-    ),
-    Strategy(
-        name="hierarchical_queue",
-        about="Fills queues in shared memory, merged into one in global memory; one block for small levels.",
-        source="Luo, Wong, Hwu, DAC 2010",
-        cuda="gravel.kernels.bfs.cuda.hierarchical_queue:prepare",
-        counts=("cuda",),
-    ),
-    Strategy(
-        name="flex",
-        about="Fits the number of threads to the frontier; `configuration` is a row of the paper's table 1.",
-        source="Liu et al., FlexBFS, PPoPP 2012 (poster)",
-        cuda="gravel.kernels.bfs.cuda.flex:FlexSearch",
-        counts=("cuda",),
-    ),
-    Strategy(
-        name="adaptive",
-        about="Expands a vertex of few arcs with one thread, and one of many (`threshold`) with a warp.",
-        source="Moschou, section 2.2",
-        cuda="gravel.kernels.bfs.cuda.adaptive:prepare",
-        counts=("cuda",),
     ),
     Strategy(
         name="host_rows",
@@ -131,4 +82,4 @@ STRATEGIES = table(
         placements=("streamed",),
     ),
 )
-"""Plain searches, those of the papers in the order of their years, then those of rows that do not fit."""
+"""Plain searches, those that a GPU chooses among, then those of rows that do not fit."""

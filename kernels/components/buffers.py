@@ -6,8 +6,8 @@ Searches make their arrays from these tables (`gravel.kernels.buffers`), and pla
 
 from __future__ import annotations
 
-from gravel.kernels.bfs.buffers import CHECKPOINT_BYTES
 from gravel.kernels.buffers import Table, table, vertex_type
+from gravel.kernels.strategy import strategies_in
 
 HUB, TILE, COUNTERS = 4096, 2048, 80
 """Arcs of a row that is shared by the grid, vertices of a tile, and counters, as in afforest_tiles.cu and
@@ -46,11 +46,6 @@ def heads(vertex: str, vertices: int, rounds: int) -> Table:
     return table(heads=(vertex, (rounds, vertices)))
 
 
-def passes(vertex: str, vertices: int, hubs: int) -> Table:
-    """Arrays of passes.cu: labels, the largest component, whether a pass changed any, and long rows."""
-    return table(component=(vertex, vertices), giant=(vertex, 1), changed=("u4", 1, 0), hubs=(vertex, hubs))
-
-
 def back(vertex: str, vertices: int) -> Table:
     """Labels of a renumbered graph as they are brought back: the order, and the smallest vertex of each."""
     each = (vertex, vertices)
@@ -59,10 +54,11 @@ def back(vertex: str, vertices: int) -> Table:
 
 def on_device(strategy: str, vertices: int, arcs: int, stream: int | None) -> Table:
     """State at most what a search takes beside rows on the device; `stream` are bytes of encoded ones."""
+    known = strategies_in("gravel.kernels.components").get(strategy)
+    if known is not None and (own := known.own_buffers()) is not None:
+        of_paper: Table = own(vertices, arcs, stream)
+        return of_paper
     vertex = vertex_type(vertices)
-    if strategy in ("afforest_single_pass", "afforest_multi_pass"):
-        checkpoints = table(checkpoints=(vertex, (stream or 0) // CHECKPOINT_BYTES))
-        return *passes(vertex, vertices, arcs // HUB_ARCS + 1), *checkpoints
     if stream is None:
         return tiles(vertex, vertices, arcs)
     return *heads(vertex, vertices, HEADS), *tiles(vertex, vertices, arcs, hub=HUB_ARCS)

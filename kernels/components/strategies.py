@@ -21,22 +21,6 @@ STRATEGIES = table(
         cuda="gravel.kernels.components.cuda.afforest_tiles:components",
     ),
     Strategy(
-        name="afforest_multi_pass",
-        about="Links every arc by an atomic minimum, pass after pass until one changes nothing.",
-        source="Moschou, GPU Acceleration with CUDA: Adaptive BFS & Afforest, sections 2.3 and 2.4",
-        cpu="gravel.kernels.components.cpu.passes:MultiPass",
-        cuda="gravel.kernels.components.cuda.passes:MultiPass",
-        encoded=True,
-    ),
-    Strategy(
-        name="afforest_single_pass",
-        about="Links every arc once by an atomic minimum, which may leave components in parts, and says so.",
-        source="Moschou, GPU Acceleration with CUDA: Adaptive BFS & Afforest, sections 2.3 and 2.4",
-        cpu="gravel.kernels.components.cpu.passes:SinglePass",
-        cuda="gravel.kernels.components.cuda.passes:SinglePass",
-        encoded=True,
-    ),
-    Strategy(
         name="label_propagation",
         about="Lowers each label to the smallest of the neighbours' until none changes: the plain reference.",
         cpu="gravel.kernels.components.cpu.label_propagation:components",

@@ -42,7 +42,7 @@ def remove_header(path: str) -> None:
 
 
 def read_source(path: str, macros: Mapping[str, object] | None = None) -> str:
-    """Text of a kernel file with its own headers in place; `path` is such as "kernels/bfs/two_phase.cu".
+    """Text of a kernel file with its own headers in place; `path` is such as "kernels/bfs/cuda/hybrid.cu".
 
     Headers that a macro names are left out where it is not given. Raises FileNotFoundError where the file or
     a header does not exist.

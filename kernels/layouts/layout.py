@@ -172,8 +172,6 @@ class Layout:
     """Text of its headers by file name, where they are no files in gravel's tree."""
     unit_arcs: int = 256
     """MAX_IN_UNIT of its header."""
-    one_lane: bool = False
-    """Whether it is bytes that one lane can decode for its warp, the baseline of Moschou's report."""
     encoding_kernels: tuple[Kernel, ...] = ()
     """Compiled ahead of encoding 32-bit vertices."""
     reading_kernels: tuple[Kernel, ...] = ()
@@ -185,11 +183,6 @@ class Layout:
     def encoded(self) -> bool:
         """Whether rows are streams of bytes, not columns."""
         return "stream" in self.arrays
-
-    def check_one_lane(self) -> None:
-        """Raise ValueError unless one lane can decode the rows for its warp."""
-        if not self.one_lane:
-            raise ValueError(f"decoder 'one_lane' reads varint rows; these are {self.name}")
 
     def codec(self, backend: str) -> Any:
         """Import what writes and reads it on a side, "cpu" or "cuda"."""

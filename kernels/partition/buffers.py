@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from gravel.kernels.buffers import Table, table
 
 COUNTS, SIDES = 16, 3
-"""Of the counters of a search, as in `kernels/partition/rank.cuh`."""
+"""Of the counters of a search, as in `kernels/partition/cuda/rank.cuh`."""
 
 PLANES = 8
-"""Bitmaps of binary digits of labels, as in `kernels/partition/labels.cuh`."""
+"""Bitmaps of binary digits of labels, as in `kernels/partition/cuda/labels.cuh`."""
 
 TILE = 1024
 """Vertices whose labels a warp puts together at once, as in labels.cuh."""
@@ -23,7 +23,7 @@ SMALLEST, ANY = 1, 2
 """Of the kernel's TREE, which is 0 where distances alone are asked for."""
 
 COMPONENT_COUNTS = 8
-"""In `kernels/partition/trees.cuh` too."""
+"""In `kernels/partition/cuda/trees.cuh` too."""
 
 ASKED = 1 << 16
 """Places of a table in which a label that a rank on the CPU asked for lately is found again."""

@@ -52,7 +52,7 @@ def gather_culled(  # type: ignore[no-untyped-def]
         for arc in range(first, last):
             v = numpy.int64(values[numpy.uint64(arc)])
             if remembered:
-                # As `hashed` of kernels/bfs/culling.cuh.
+                # As `hashed` of kernels/bfs/cuda/culling.cuh.
                 cell = ((v * spread) & 0xFFFFFFFF) >> 16 & (remembered - 1)
                 if history[cell] == v:
                     dropped[0] += 1

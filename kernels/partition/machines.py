@@ -89,7 +89,7 @@ H200_NCCL = replace(
 
 @dataclass(frozen=True)
 class LinkCurve:
-    """What a pattern of `gravel.kernels.probes.links` took, from the smallest message on."""
+    """What a pattern of messages took, from the smallest message on."""
 
     transport: str
     pattern: str

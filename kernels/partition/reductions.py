@@ -15,7 +15,7 @@ recursive_doubling  log2 p; 2 more unless p is a power of two  p log2 p, or     
 
 for the largest power of two k up to p. With groups a reduction has the paper's two phases: the ranks of a
 group send to its first one ("GPU0"), the first ranks reduce among each other by the algorithm, and each hands
-the result to its group. NumPy arrays and kernels follow the same rounds (`kernels/partition/staged.cuh`).
+the result to its group. NumPy arrays and kernels follow the same rounds (`cuda/staged.cuh`).
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ BUFFER_BYTES = 64 << 20
 """Of each, at most."""
 
 LEAST_BUFFER = 1 << 12
-"""Of each, at least: a word of lines of 32-bit columns (kernels/bfs/host_rows.cuh)."""
+"""Of each, at least: a word of lines of 32-bit columns (kernels/bfs/cuda/host_rows.cuh)."""
 
 
 NOTHING_LEFT = "of a split nothing is left for host memory"

@@ -19,7 +19,7 @@
 
 struct One {};  // every arc is 1 long
 
-#include "kernels/sssp/arcs.cuh"
+#include "kernels/sssp/cuda/arcs.cuh"
 
 enum { NEXT, TOTAL, STATE };
 

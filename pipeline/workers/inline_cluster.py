@@ -10,6 +10,7 @@ that is cut off leaves half a package behind, in the process that goes on with t
 from __future__ import annotations
 
 import ctypes
+import gc
 import signal
 import sys
 import threading
@@ -205,11 +206,12 @@ def _by_thread(limit: float, function: Callable[[], Result]) -> Result:
 def _must_end(frame: FrameType | None) -> bool:
     """Say whether a thread imports, compiles or collects something, within the function that has the limit.
 
-    Python drops what is raised while it collects objects.
+    Python drops what is raised while it collects objects, and in what it calls before and after.
     """
+    dropped = {getattr(each, "__code__", None) for each in gc.callbacks}
     while frame is not None and frame.f_code is not run_within.__code__:
-        name = str(frame.f_globals.get("__name__", ""))
-        if name.split(".")[0] in _LET_END or frame.f_code.co_name == "__del__":
+        name, code = str(frame.f_globals.get("__name__", "")), frame.f_code
+        if name.split(".")[0] in _LET_END or code.co_name == "__del__" or code in dropped:
             return True
         frame = frame.f_back
     return False

@@ -11,8 +11,8 @@ measured.
 
 from __future__ import annotations
 
+from gravel.kernels.papers.pan2018.kronecker import EDGE_FACTOR, kronecker_divisions
 from gravel.kernels.partition import predict
-from gravel.kernels.partition.kronecker import EDGE_FACTOR, kronecker_divisions
 from gravel.kernels.partition.machines import H200_NCCL, H200_PEER
 from gravel.kernels.partition.model import BY_DEGREE, fastest, hosts_of
 from gravel.pipeline.core.memory import format_bytes

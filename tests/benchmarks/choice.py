@@ -4,6 +4,11 @@
 
 A graph is named as in `tests.benchmarks.graphs`; `:directed` behind it takes arcs as they are given. Medians
 over sources of degree >= 1, each search after a kernel that wakes the device.
+
+What `auto` would lose on a directed R-MAT graph, a crawl and deep grids if it could not choose some of them:
+
+    python -m tests.benchmarks.choice rmat22:directed cnr-2000.graph-txt.gz:directed grid3000 box160 \\
+        --without expand_contract,hybrid
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import statistics
 import cupy
 
 from gravel.kernels.bfs import choose, prepare
+from gravel.kernels.bfs.strategies import STRATEGIES
 from gravel.kernels.cuda.wake import wake
 from gravel.kernels.strategy import strategies_in
 from tests.benchmarks.graphs import rows_of, sources_of
@@ -23,7 +29,7 @@ ENOUGH = 1500.0
 """Milliseconds of searches after which a strategy needs no more sources."""
 
 
-def measure(name: str, strategies: list[str], output: str, count: int) -> str:
+def measure(name: str, strategies: list[str], output: str, count: int, without: list[str]) -> str:
     """Print a line for every strategy; returns the row of the table."""
     base = name.removesuffix(":directed")
     symmetric = base == name
@@ -58,7 +64,11 @@ def measure(name: str, strategies: list[str], output: str, count: int) -> str:
     best = min(medians, key=lambda each: medians[each])
     beyond = medians[choice.strategy] / medians[best] - 1
     cells = " ".join(f"{medians[each]:10.3f}" if each in medians else f"{'-':>10}" for each in strategies)
-    return f"{name[-24:]:24} {cells} {choice.strategy}, best {best} (+{beyond:.0%})"
+    row = f"{name[-24:]:24} {cells} {choice.strategy}, best {best} (+{beyond:.0%})"
+    if choice.strategy not in without:
+        return row
+    left = min((STRATEGIES.keys() & medians.keys()) - {*without}, key=lambda each: medians[each])
+    return f"{row}; without it {left} (+{medians[left] / medians[choice.strategy] - 1:.0%})"
 
 
 def main() -> None:
@@ -72,11 +82,12 @@ def main() -> None:
     parser.add_argument("--output", default="distance", choices=["distance", "predecessor", "both"])
     parser.add_argument("--sources", type=int, default=16)
     parser.add_argument("--strategies", default=",".join(every))
+    parser.add_argument("--without", default="", help="strategies that `auto` is taken not to choose")
     chosen = parser.parse_args()
-    strategies = chosen.strategies.split(",")
+    strategies, without = chosen.strategies.split(","), chosen.without.split(",")
     rows = []
     for name in chosen.graphs:
-        rows.append(measure(name, strategies, chosen.output, chosen.sources))
+        rows.append(measure(name, strategies, chosen.output, chosen.sources, without))
         gc.collect()
         cupy.get_default_memory_pool().free_all_blocks()
     print(f"{'ms, ' + chosen.output:24} " + " ".join(f"{each[:10]:>10}" for each in strategies))

@@ -16,9 +16,9 @@ import numpy
 
 from gravel.kernels.bfs import prepare as prepare_search
 from gravel.kernels.bfs.cuda.parts import GATHERS, LISTED
-from gravel.kernels.probes import prepare
-from gravel.kernels.probes.gather_cpu import SECTORS, gather_level, sector_arcs
-from gravel.kernels.probes.levels import levels_of
+from gravel.kernels.papers.merrill2012.probes import prepare
+from gravel.kernels.papers.merrill2012.probes.gather_cpu import SECTORS, gather_level, sector_arcs
+from gravel.kernels.papers.merrill2012.probes.levels import levels_of
 from tests.benchmarks.graphs import rows_of
 from tests.benchmarks.program import parser_of
 

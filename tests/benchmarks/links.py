@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from gravel.kernels.papers.pan2018.links import TRANSPORTS
 from gravel.kernels.partition.machines import CPU_WORKERS, H200_PEER
-from gravel.kernels.probes.links import TRANSPORTS
 from gravel.pipeline.cli import main as gravel
 from gravel.pipeline.records.past_runs import find_run
 from gravel.pipeline.store.cache import Cache

@@ -14,10 +14,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gravel.kernels.bfs.strategies import STRATEGIES as TABLE
+from gravel.kernels.strategy import strategies_in
 
 STRATEGIES = [
-    *(name for name, each in TABLE.items() if each.automatic or each.counts),
+    *(name for name, each in strategies_in("gravel.kernels.bfs").items() if each.automatic or each.counts),
     "quadratic_warp",
     "auto",
 ]

@@ -1,10 +1,10 @@
 // Reductions of masks between devices that read each other's memory, apart from any search: `turns` of them in one
 // cooperative launch on each device, which holds some of the ranks. In a turn every rank writes its mask anew, as visits
 // do, all meet, and then either every rank reads the masks of all others (no rounds) or they follow a schedule in place
-// (kernels/partition/rounds_of_masks.cuh). `clock` has the nanoseconds of the first block before and after all turns.
+// (kernels/partition/cuda/rounds_of_masks.cuh). `clock` has the nanoseconds of the first block before and after all turns.
 
-#include "kernels/partition/device_barrier.cuh"
-#include "kernels/partition/rounds_of_masks.cuh"
+#include "kernels/partition/cuda/device_barrier.cuh"
+#include "kernels/partition/cuda/rounds_of_masks.cuh"
 
 // Of a rank: its mask, which others read, what it is before a reduction, and what it is afterwards. The fields are in
 // tests/benchmarks/reductions_side_by_side.py too.

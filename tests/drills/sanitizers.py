@@ -125,11 +125,12 @@ class Report:
 
     def lines(self) -> list[str]:
         """Texts of the lines it is in, as far as they are known."""
-        from gravel.kernels.cuda.source import read_source
+        from gravel.kernels.cuda.source import kernel_files, read_source
 
         if self.strategy in TOOLS or self.strategy.startswith((LAYOUT, FAMILY)):
             return [f"line {line}" for _, line in self.places]
-        text = read_source(f"kernels/bfs/{self.strategy}.cu").splitlines()
+        path = next(each for each in kernel_files() if each.endswith(f"/{self.strategy}.cu"))
+        text = read_source(path).splitlines()
         return [
             text[int(line) - 1].strip() if line and int(line) <= len(text) else f"line {line}"
             for _, line in self.places

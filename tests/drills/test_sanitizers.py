@@ -49,3 +49,9 @@ def test_what_a_kernel_of_cupy_does_is_explained() -> None:
     ours, theirs = ("search", "12"), ("cupy_nonzero_kernel", "")
     assert Report("racecheck", "layout:varint", "Warning", (theirs,)).reason()
     assert Report("racecheck", "layout:varint", "Warning", (theirs, ours)).reason() is None
+
+
+def test_a_place_is_told_by_its_line_wherever_the_kernel_lies() -> None:
+    for strategy in ("quadratic", "persistent"):
+        (line,) = Report("memcheck", strategy, "Warning", (("search", "1"),)).lines()
+        assert line.startswith("// ")

@@ -29,7 +29,7 @@ def cupy_on_cpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let `gravel.kernels.partition.cuda` run on emulated devices."""
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy.module())
     monkeypatch.setattr("gravel.kernels.cuda.wake.wake", lambda *_: None)
-    launches = ("partition.cuda.launching", "probes.links.peer")
+    launches = ("partition.cuda.launching", "papers.pan2018.links.peer")
     for launch in (
         *(f"gravel.kernels.{name}" for name in launches),
         "tests.benchmarks.reductions_side_by_side",

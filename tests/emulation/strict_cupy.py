@@ -290,7 +290,7 @@ class Pinned:
 
 
 class Packed:
-    """Stands for `gravel.kernels.bfs.cuda.packed.PackedKernel`."""
+    """Stands for `gravel.kernels.papers.flexbfs.flex.PackedKernel`."""
 
     def __init__(self, kernel: Any, arguments: Any, changing: int, *, cooperative: bool) -> None:
         self._kernel, self._arguments, self._changing = kernel, tuple(arguments), changing
@@ -331,7 +331,7 @@ def _launchers() -> list[tuple[types.ModuleType, str]]:
     """Find all modules of kernels for a GPU that have such a name."""
     found = []
     for each in pkgutil.walk_packages(gravel.kernels.__path__, "gravel.kernels."):
-        if "cuda" in each.name or "placement" in each.name or "layouts" in each.name:
+        if any(part in each.name for part in ("cuda", "placement", "layouts", "papers")):
             launcher = importlib.import_module(each.name)
             found += [(launcher, name) for name in STANDING_IN.keys() & vars(launcher).keys()]
     return found

@@ -66,7 +66,7 @@ def with_other_text(monkeypatch: pytest.MonkeyPatch, texts: dict[str, str]) -> N
 
     def changed(path: str, macros: Any) -> str:
         text = read_source(path, macros)
-        for old, new in texts.items() if path == "kernels/partition/ranks_culled.cu" else ():
+        for old, new in texts.items() if path == "kernels/partition/cuda/ranks_culled.cu" else ():
             assert text.count(old) == 1
             text = text.replace(old, new)
         return text

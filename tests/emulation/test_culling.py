@@ -7,7 +7,7 @@ import pytest
 
 from gravel.kernels.bfs import prepare
 from tests.emulation import grid_kernels, strict_cupy
-from tests.kernels.bfs.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
+from tests.kernels.papers.merrill2012.culling_case import BOUND, CULLINGS, SPATIAL, factor, rows_of
 
 pytestmark = pytest.mark.usefixtures("on_cpu")
 

@@ -8,9 +8,10 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import prepare
-from gravel.kernels.bfs.cuda.flex import CONFIGURATIONS
 from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.bfs.query import Query
+from gravel.kernels.cuda.source import kernel_files
+from gravel.kernels.papers.flexbfs.flex import CONFIGURATIONS
 from gravel.kernels.strategy import strategies_in
 from tests.emulation import grid_kernels, strict_cupy
 from tests.kernels.conformance import MERRILL, check, csr_of, sources_of
@@ -98,7 +99,8 @@ def test_full_queues_lose_no_vertex(strategy: str, output: str) -> None:
     width = 24
     csr = fast_csr(dense_layers(4, width), symmetric=False)
     kind = {"edges": False, "stage": STAGE} if strategy == "expand_contract" else {}
-    small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
+    source = next(path for path in kernel_files() if path.endswith(f"/{strategy}.cu"))
+    small = strategy_of_queues(source, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
     made = small(
         *map(strict_cupy.on_device, csr),
         Query(output=output),
@@ -131,8 +133,8 @@ def test_a_log_that_is_full_grows(strategy: str, monkeypatch: pytest.MonkeyPatch
     constants = {**block_of(strategy), **statistics}
     placed = [strict_cupy.on_device(array) for array in csr]
     roomy = prepare(*placed, strategy=strategy, symmetric=True, output="distance", **constants)
-    for module in ("cooperative", "flex", "host_rows"):
-        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 4)
+    for module in ("bfs.cuda.cooperative", "papers.flexbfs.flex", "bfs.cuda.host_rows"):
+        monkeypatch.setattr(f"gravel.kernels.{module}.LOGGED_LEVELS", 4)
     made = prepare(*placed, strategy=strategy, symmetric=True, output="distance", **constants)
     for source in (16, 0, 32):
         found, wanted = made.run(source), roomy.run(source)

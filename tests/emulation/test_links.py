@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gravel.kernels.papers.pan2018.links import measure, peer
 from gravel.kernels.partition.cuda import mapping
-from gravel.kernels.probes.links import measure, peer
 from gravel.stages.errors import StageError
 from gravel.stages.papers.pan2018.links import LinksParameters, links
 from gravel.stages.rank_group import RankGroupBroken, run_in_threads
@@ -23,7 +23,7 @@ SIZES = (8, 64, 4096)
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Emulated kernels are slow."""
-    monkeypatch.setattr("gravel.kernels.probes.links.MAX_TURNS", 3)
+    monkeypatch.setattr("gravel.kernels.papers.pan2018.links.MAX_TURNS", 3)
 
 
 def on_own_device(group: Any, _: Any) -> Any:
@@ -80,7 +80,7 @@ def test_ranks_that_share_a_gpu_are_no_peers() -> None:
 
 
 def test_the_stage_measures_all_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.kernels.probes.links.nccl.why_not_here", lambda: "no library here")
+    monkeypatch.setattr("gravel.kernels.papers.pan2018.links.nccl.why_not_here", lambda: "no library here")
     asked: dict[str, Any] = {"ranks": 2, "largest": 1024, "total": 1024, "repeats": 1}
     found = links(Workers(2), LinksParameters(**asked))
     assert {curve["transport"] for curve in found.curves} == {"wire", "peer"}

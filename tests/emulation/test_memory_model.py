@@ -25,14 +25,16 @@ class Protocol(NamedTuple):
 
 PROTOCOLS = {
     "grid barrier": Protocol("main_grid_barrier.cpp", f"{weak.LITMUS}/grid_barrier.cu"),
-    "queue": Protocol("main_queue.cpp", "kernels/bfs/linear_queue.cu"),
-    "adaptive": Protocol("main_queue.cpp", "kernels/bfs/adaptive.cu", "3,"),
-    "hierarchical": Protocol("main_queue.cpp", "kernels/bfs/hierarchical_queue.cu", "progress, 6,"),
+    "queue": Protocol("main_queue.cpp", "kernels/papers/baselines/linear_queue.cu"),
+    "adaptive": Protocol("main_queue.cpp", "kernels/papers/moschou/adaptive.cu", "3,"),
+    "hierarchical": Protocol(
+        "main_queue.cpp", "kernels/papers/baselines/hierarchical_queue.cu", "progress, 6,"
+    ),
     "team": Protocol("main_team.cpp", f"{weak.LITMUS}/team.cu"),
     "team of rows": Protocol("main_team.cpp", f"{weak.LITMUS}/team_rows.cu"),
-    "block group": Protocol("main_block_group.cpp", "kernels/bfs/persistent.cu"),
-    "many sources": Protocol("main_multi_source.cpp", "kernels/bfs/multi_source.cu"),
-    "search": Protocol("main_direction_optimizing.cpp", "kernels/bfs/direction_optimizing.cu"),
+    "block group": Protocol("main_block_group.cpp", "kernels/bfs/cuda/persistent.cu"),
+    "many sources": Protocol("main_multi_source.cpp", "kernels/bfs/cuda/multi_source.cu"),
+    "search": Protocol("main_direction_optimizing.cpp", "kernels/bfs/cuda/direction_optimizing.cu"),
     "mailbox": Protocol("main_device_barrier.cpp", f"{weak.LITMUS}/device_barrier.cu"),
 }
 

@@ -15,7 +15,7 @@ import pytest
 from gravel.kernels.cuda.source import compiler_options, covering_variants, declared_variants, read_source
 from tests.emulation import build, grid_kernels
 
-BFS, PARTITION = "kernels/bfs", "kernels/partition"
+BFS, PARTITION = "kernels/bfs/cuda", "kernels/partition/cuda"
 
 
 def same(module: str, names: str) -> list[tuple[str, str, str]]:
@@ -30,10 +30,10 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
         ("ALONE", "bfs.cuda.deferred_rows", "ALONE"),
         ("WHOLE_BLOCK", "bfs.cuda.deferred_rows", "WHOLE_BLOCK"),
-        ("DONE + 1", "bfs.cuda.level_loop", "len(STEPS)"),
-        ("sizeof(Progress) <= 2048", "bfs.cuda.level_loop", "STATIC_SHARED == 2048"),
+        ("DONE + 1", "bfs.cuda.search", "len(STEPS)"),
+        ("sizeof(Progress) <= 2048", "bfs.cuda.search", "STATIC_SHARED == 2048"),
         *(
-            (name.upper(), "bfs.cuda.level_loop", f"STEPS.index('{name}')")
+            (name.upper(), "bfs.cuda.search", f"STEPS.index('{name}')")
             for name in ("push", "team", "redistribute", "push_unqueued", "pull", "enqueue")
         ),
     ],
@@ -44,8 +44,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
     f"{BFS}/direction_optimizing_encoded.cu": [
         *same("bfs.buffers", "TRACE TRACED_WORDS MAX_TRACED MAX_IN_TEAM IN_PLANE"),
         ("SIDES * CONTROL_WORDS", "bfs.buffers", "LEVEL_LOOP_CONTROL"),
-        ("WAITING + UNANSWERED", "bfs.cuda.level_loop", "WAITING"),
-        ("STAGE", "bfs.cuda.level_loop", "STAGED"),
+        ("WAITING + UNANSWERED", "bfs.cuda.search", "WAITING"),
+        ("STAGE", "bfs.cuda.search", "STAGED"),
         ("LISTED - MAX_IN_UNIT", "bfs.cuda.kernel_rows", "LISTED_BEFORE"),
     ],
     f"{BFS}/measure_rows.cu": [("IN_PLANE", "bfs.buffers", "IN_PLANE")],
@@ -54,7 +54,7 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         *same("bfs.buffers", "NOTICE_WORDS LONG_ROW HUGE_ROW"),
         ("MAX_HOPS", "bfs.cuda.persistent", "MAX_HOPS"),
     ],
-    f"{BFS}/linear_queue.cu": same("bfs.buffers", "ROUNDS COUNTER_WORDS"),
+    "kernels/papers/baselines/linear_queue.cu": same("papers.buffers", "ROUNDS COUNTER_WORDS"),
     f"{BFS}/expand_contract.cu": [
         ("STAGE", "bfs.cuda.frontier_queues", "STAGE"),
         ("MAX_THREADS", "bfs.cuda.frontier_queues", "MAX_THREADS"),
@@ -93,17 +93,17 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("BINS", "bfs.shape", "BINS"),
         ("HUB_SHIFT", "bfs.cuda.shape", "HUB_SHIFT"),
     ],
-    "kernels/components/afforest.cu": [
+    "kernels/components/cuda/afforest.cu": [
         ("HUB", "components.buffers", "HUB"),
         ("MAX_TRACED", "components.cuda.afforest", "MAX_TRACED"),
     ],
-    "kernels/components/afforest_tiles.cu": [
+    "kernels/components/cuda/afforest_tiles.cu": [
         *same("components.cuda.afforest_tiles", "MAX_TRACED ROUNDS"),
         *same("components.buffers", "HUB TILE COUNTERS"),
         ("SAMPLED", "components.cuda.afforest_tiles", "GIANTS['sampled']"),
         ("FIRST", "components.cuda.afforest_tiles", "GIANTS['first']"),
     ],
-    "kernels/components/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
+    "kernels/components/cuda/streamed.cu": [("CHUNK", "components.cuda.streamed", "CHUNK")],
     "kernels/layouts/blocks/write.cu": [
         ("UNIT_ARCS", "layouts.blocks.cpu", "BLOCK_ARCS"),
         ("UNIT_ARCS", "layouts.streams_cuda", "UNIT_ARCS"),
@@ -147,9 +147,11 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
             )
         ),
     ],
-    f"{PARTITION}/distributor/distributor.cu": [*same("partition.distributor.cuda", "MAX_RANKS NN ND HALF")],
-    f"{PARTITION}/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
-    f"{PARTITION}/nccl/level.cu": [
+    "kernels/partition/distributor/distributor.cu": [
+        *same("partition.distributor.cuda", "MAX_RANKS NN ND HALF")
+    ],
+    "kernels/partition/split.cu": [("ROUNDS", "partition.chunks_cuda", "ROUNDS")],
+    "kernels/partition/nccl/level.cu": [
         ("CHUNK_WORDS", "partition.nccl.layout", "CHUNK_WORDS"),
         *same("partition.nccl.vertices", "ROW_NORMALS ROW_DELEGATES ROW_BACKWARD ROW_SENT"),
     ],
@@ -160,8 +162,8 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("GATHERED_COUNTS", "partition.culled", "len(Gathered.__dataclass_fields__)"),
         ("MAX_WARPS * WARP", "partition.cuda.launch", "BLOCK"),
     ],
-    "kernels/probes/links.cu": [
-        (name.upper(), "probes.links.peer", f"NUMBERS['{name}']")
+    "kernels/papers/pan2018/links/links.cu": [
+        (name.upper(), "papers.pan2018.links.peer", f"NUMBERS['{name}']")
         for name in ("meet", "pair", "exchange", "reduce")
     ],
     "kernels/verify/cuda/components.cu": [
@@ -186,11 +188,11 @@ CONSTANTS: dict[str, list[tuple[str, str, str]]] = {
         ("LONG", "verify.cuda.memory", "LONG"),
         *same("verify.cuda.sssp", "RANGES TREE TREE_ARCS RELAXED COMPONENT"),
     ],
-    "kernels/sssp/delta_stepping.cu": [
+    "kernels/sssp/cuda/delta_stepping.cu": [
         *same("sssp.buffers", "HUB STATE ROUND WIDE"),
         ("ROOM", "sssp.buffers", "room_of(4, 4)"),
     ],
-    "kernels/sssp/by_weight.cu": [
+    "kernels/sssp/cuda/by_weight.cu": [
         *same("sssp.buffers", "STATE ROUND"),
         *same("sssp.cuda.by_weight", "CLASSES ORDERING NEARER"),
     ],

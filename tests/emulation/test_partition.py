@@ -94,7 +94,7 @@ def test_options_on_a_skewed_graph(name: str) -> None:
 def test_lists_for_nn_end_where_they_are_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_short_lists(path: str, macros: Any) -> str:
         text = read_source(path, macros)
-        assert path != "kernels/partition/ranks.cu" or "MAX_LISTED = 1 << 12;" in text
+        assert path != "kernels/partition/cuda/ranks.cu" or "MAX_LISTED = 1 << 12;" in text
         return text.replace("MAX_LISTED = 1 << 12;", "MAX_LISTED = 3;")
 
     monkeypatch.setattr(kernel_library, "read_source", with_short_lists)

@@ -4,8 +4,8 @@ import numpy
 import pytest
 
 from gravel.kernels.bfs import buffers as bfs
-from gravel.kernels.bfs.strategies import STRATEGIES
 from gravel.kernels.buffers import GRAIN, Buffer, make, total, vertex_type
+from gravel.kernels.strategy import strategies_in
 
 
 def test_arrays_are_those_of_the_table() -> None:
@@ -38,7 +38,10 @@ def test_a_table_takes_what_its_largest_phase_does() -> None:
     assert total(table, "pinned") == total((), "device") == 0
 
 
-@pytest.mark.parametrize("name", [name for name, each in STRATEGIES.items() if each.cuda])
+SEARCHES = strategies_in("gravel.kernels.bfs")
+
+
+@pytest.mark.parametrize("name", [name for name, each in SEARCHES.items() if each.cuda])
 def test_a_search_of_an_empty_graph_takes_little(name: str) -> None:
     assert total(bfs.on_device(name, bfs.Size(0, 0))) < 2 * bfs.BLOCK_QUEUE_BYTES
 

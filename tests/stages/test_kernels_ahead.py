@@ -63,7 +63,7 @@ def test_shortest_paths_have_kernels_of_their_own() -> None:
     ]
     path, macros = found[0]
     assert compiler_options(read_source(path), macros)
-    assert next(path for path, _ in kernels_ahead("traverse", paths)) == "kernels/sssp/delta_stepping.cu"
+    assert next(path for path, _ in kernels_ahead("traverse", paths)) == "kernels/sssp/cuda/delta_stepping.cu"
     dijkstra = stages["traverse"].parameters(algorithm="shortest_paths", strategy="dijkstra", sources=[1])
     assert kernels_ahead("traverse", dijkstra) == ()
     assert kernels_ahead("symmetrize", stages["symmetrize"].parameters(weights="sum")) == ()
@@ -106,7 +106,7 @@ def test_ranks_have_kernels_of_their_own(
     made_by = [(stage, stages[stage].parameters(**asked)) for stage, asked in behind]
     asked = stages["traverse"].parameters(output=output, sources=[1], tuning=tuning)
     kernels = [each for each in kernels_ahead("traverse", asked, made_by) if each[0].endswith(".cu")]
-    assert kernels[0][0] == f"kernels/partition/{file}.cu"
+    assert kernels[0][0] == f"kernels/partition/cuda/{file}.cu"
     assert kernels[0][1]["TREE"] == str(tree_of(SearchOptions(**tuning), Query(output=output)))
     for path, macros in kernels:
         declared = declared_variants(read_source(path))
@@ -159,17 +159,19 @@ def fake_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_being_compiled_is_waited_for_and_the_wait_counts() -> None:
     before = COMPILE_TIME.seconds
     threads = compile_ahead(
-        [("kernels/bfs/direction_optimizing.cu", {**U32, "TREE": "32", "DEFER_ROWS": "1"})]
+        [("kernels/bfs/cuda/direction_optimizing.cu", {**U32, "TREE": "32", "DEFER_ROWS": "1"})]
     )
     while not Module.made:
         time.sleep(0.001)
     assert COMPILE_TIME.seconds == before
-    module = cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
+    module = cuda.load("kernels/bfs/cuda/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1)
     assert COMPILE_TIME.seconds > before + 0.1
     for thread in threads:
         thread.join()
     assert Module.made == [module]
-    assert cuda.load("kernels/bfs/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1) is module
+    assert (
+        cuda.load("kernels/bfs/cuda/direction_optimizing.cu", VERTEX="u32", TREE=32, DEFER_ROWS=1) is module
+    )
 
 
 U32 = {"VERTEX": "u32"}
@@ -249,7 +251,7 @@ def test_a_plan_compiles_what_its_stages_load(tmp_path: Path, monkeypatch: pytes
     ):
         kernels = plan_kernels(plan, decide(RunOptions(tmp_path, backend=backend)))
         assert {Path(path).stem for path, _ in kernels if path.endswith(".cu")} == files
-    assert kernels[0][0] == "kernels/bfs/direction_optimizing_encoded.cu"
+    assert kernels[0][0] == "kernels/bfs/cuda/direction_optimizing_encoded.cu"
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="emulated kernels are compiled with g++")

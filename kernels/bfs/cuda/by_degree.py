@@ -1,4 +1,4 @@
-"""First neighbours by degree, for bottom-up levels of graphs with hubs; see `kernels/bfs/by_degree.cu`."""
+"""First neighbours by degree, for bottom-up levels of graphs with hubs; see `by_degree.cu`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from gravel.kernels.cuda import load, run_over, vertex_macro
 
-SOURCE = "kernels/bfs/by_degree.cu"
+SOURCE = "kernels/bfs/cuda/by_degree.cu"
 CLASSES = 256  # of degrees, as in by_degree.cu
 
 PLANES_BY_DEGREE = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from gravel.kernels.bfs import buffers as tables
@@ -25,15 +26,14 @@ class CooperativeSearch:
     """A prepared graph for a kernel `search` of a `.cu` file; every allocation is done here.
 
     The kernel takes, in this order: what its rows are (of columns row_offsets i64 and columns VERTEX),
-    distance i32, keys u64, predecessor i64 (see `kernels/bfs/labels.cuh`), the strategy's own buffers and
+    distance i32, keys u64, predecessor i64 (see `labels.cuh`), the strategy's own buffers and
     numbers, then log u64, arrivals u64 (see `kernels/cuda/grid_barrier.cuh`), vertices u64, max_depth u64,
     logged u64 and source u64. It writes the number of levels to log[0] and, if `logged` is not 0, the arcs
     that level i gathered to log[1 + min(i, logged - 1)]; it zeroes what it adds to.
 
     Parameters
     ----------
-    name : of the strategy.
-    path : of the `.cu` file, whose macros are VERTEX, TREE and those in `macros`.
+    path : of the `.cu` file, whose name is the strategy's; its macros are VERTEX, TREE and those in `macros`.
     rows : what the kernel reads.
     asked : of which `symmetric` does not matter, since rows are read in the direction of arcs alone.
     buffers : makes the strategy's own arguments by the tables of `gravel.kernels.bfs.buffers`.
@@ -48,7 +48,6 @@ class CooperativeSearch:
 
     def __init__(
         self,
-        name: str,
         path: str,
         rows: Columns | DecodedRows,
         query: Query,
@@ -63,7 +62,7 @@ class CooperativeSearch:
         import numpy
 
         started = time.perf_counter()
-        self.strategy = name
+        self.strategy = PurePath(path).stem
         self._rows = rows  # which keeps the arrays alive
         self.vertices = rows.vertices
         self._query = query

@@ -1,4 +1,4 @@
-"""Whether the bottom-up levels of a graph read long rows far in vain; see `kernels/bfs/deferred_rows.cu`.
+"""Whether the bottom-up levels of a graph read long rows far in vain; see `deferred_rows.cu`.
 
 A bottom-up level reads a row until it meets a visited neighbour. A warp that comes far in a long row keeps
 the grid waiting, so such rows may be put off and read by whole blocks. That searches cnr-2000, a crawl,
@@ -23,7 +23,7 @@ from typing import Any
 
 from gravel.kernels.cuda import load, run_over, vertex_macro
 
-SOURCE = "kernels/bfs/deferred_rows.cu"
+SOURCE = "kernels/bfs/cuda/deferred_rows.cu"
 MAX_BLOCKS = 1 << 11
 ALONE, WHOLE_BLOCK = 256, 2048  # arcs of a row, as in pull_columns.cuh
 

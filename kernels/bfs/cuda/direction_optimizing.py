@@ -1,4 +1,4 @@
-"""Direction-optimizing BFS of rows in any layout; see `kernels/bfs/level_loop.cuh`."""
+"""Direction-optimizing BFS of rows in any layout; see `direction_optimizing.cuh`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searches of Merrill et al. 2012 on CUDA, in one launch each; see `kernels/bfs/frontier_queues.cuh`."""
+"""The searches of Merrill et al. 2012 on CUDA, in one launch each; see `frontier_queues.cuh`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rooms_of(vertices: int, arcs: int) -> tuple[int, int]:
 
 
 def strategy_of_queues(
-    name: str,
+    source: str,
     *,
     edges: bool = True,
     rooms: Callable[[int, int], tuple[int, int]] = rooms_of,
@@ -49,10 +49,11 @@ def strategy_of_queues(
     block: int = 256,
     crowd: float | None = None,
 ) -> Callable[..., CooperativeSearch]:
-    """Give the `prepare` of the strategy `name`.
+    """Give the `prepare` of a strategy.
 
     Parameters
     ----------
+    source : its `.cu` file.
     edges : whether it has queues of arcs' ends and (with predecessors) of the vertices that these were found
         from, beside one of vertices. They take as many bytes as the columns, or twice that.
     rooms : entries of its queues, from vertices and arcs.
@@ -130,8 +131,7 @@ def strategy_of_queues(
             )
 
         search = CooperativeSearch(
-            name,
-            f"kernels/bfs/{name}.cu",
+            source,
             Columns(row_offsets, column_indices),
             query,
             block=block,
@@ -155,7 +155,7 @@ def strategy_of_queues(
     return prepare
 
 
-expand_contract = strategy_of_queues("expand_contract", edges=False, stage=STAGE, block=EXPAND_CONTRACT_BLOCK)
-contract_expand = strategy_of_queues("contract_expand")
-two_phase = strategy_of_queues("two_phase")
-hybrid = strategy_of_queues("hybrid", crowd=CROWD)
+expand_contract = strategy_of_queues(
+    "kernels/bfs/cuda/expand_contract.cu", edges=False, stage=STAGE, block=EXPAND_CONTRACT_BLOCK
+)
+hybrid = strategy_of_queues("kernels/bfs/cuda/hybrid.cu", crowd=CROWD)

@@ -1,4 +1,4 @@
-"""Search of rows in host memory in one launch; see `kernels/bfs/host_rows.cu`."""
+"""Search of rows in host memory in one launch; see `host_rows.cu`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gravel.kernels.layouts.parts import ROOM
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/bfs/host_rows.cu"
+SOURCE = "kernels/bfs/cuda/host_rows.cu"
 
 
 def in_host_memory(array: Any) -> bool:

@@ -14,7 +14,7 @@ from gravel.kernels.layouts.units import with_units
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-PREPARATION = "kernels/bfs/host_rows_prepare_encoded.cu"
+PREPARATION = "kernels/bfs/cuda/host_rows_prepare_encoded.cu"
 HEAD_GROUP = 4  # heads of columns that are read at once, as in sources/host_columns.cuh
 MAX_HEADS = 32  # of encoded rows, which a warp decodes in one visit
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gravel.kernels.cuda import load, run_over, vertex_macro
 
-PREPARATION = "kernels/bfs/host_rows_prepare.cu"
+PREPARATION = "kernels/bfs/cuda/host_rows_prepare.cu"
 LINE = 32  # columns, as in host_rows.cuh
 LINES = 32  # of a word, as there
 LENGTHS = 8 * 40

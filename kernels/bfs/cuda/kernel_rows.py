@@ -1,4 +1,4 @@
-"""Rows as kernels with a row source (`kernels/bfs/sources/rows.cuh`) read them: columns, or encoded rows."""
+"""Rows as kernels with a row source (`sources/rows.cuh`) read them: columns, or encoded rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gravel.kernels.layouts.units import with_units
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-MEASURE = "kernels/bfs/measure_rows.cu"
+MEASURE = "kernels/bfs/cuda/measure_rows.cu"
 LISTED_BEFORE = 64  # neighbours that a warp lists beside those of a unit: sources/decoded.cuh
 
 
@@ -72,7 +72,7 @@ class DecodedRows:
         return row_offsets(self._rows)
 
     def lists(self, block: int) -> int:
-        """Bytes of shared memory for a block's decoded neighbours: `kernels/bfs/sources/decoded.cuh`."""
+        """Bytes of shared memory for a block's decoded neighbours: `sources/decoded.cuh`."""
         return block // 32 * self._listed * (int(self.dtype.itemsize) + 1)
 
     def measure(self) -> Measured:

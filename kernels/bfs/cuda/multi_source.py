@@ -1,4 +1,4 @@
-"""Up to 64 searches in one cooperative launch; see `kernels/bfs/multi_source.cu`."""
+"""Up to 64 searches in one cooperative launch; see `multi_source.cu`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gravel.kernels.bfs import buffers
 from gravel.kernels.bfs.buffers import CHUNK, MAX_SEARCHES
 from gravel.kernels.bfs.cuda.kernel_rows import Columns, DecodedRows, kernel_rows
 from gravel.kernels.bfs.cuda.labels import tree_bits
-from gravel.kernels.bfs.cuda.level_loop import level_directions
+from gravel.kernels.bfs.cuda.search import level_directions
 from gravel.kernels.bfs.query import Query
 from gravel.kernels.bfs.result import BatchResult, BFSResult, check_batch
 from gravel.kernels.buffers import make
@@ -19,7 +19,7 @@ from gravel.kernels.cuda import event_milliseconds, load, resident_blocks
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/bfs/multi_source.cu"
+SOURCE = "kernels/bfs/cuda/multi_source.cu"
 BLOCKS = (64, 128, 256, 512)
 
 

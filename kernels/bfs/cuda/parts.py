@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 GATHERS = {"serial": 0, "warp": 1, "scan": 2, "scan_warp_cta": 3}
-"""Section 4.1, as `GatherName` in `kernels/bfs/gather.cuh`."""
+"""Section 4.1, as `GatherName` in `gather.cuh`."""
 
 BITMASK, LABEL, WARP, HISTORY, ATOMIC = 1, 2, 4, 8, 16
-"""Parts of a look-up, as `LookUp` in `kernels/bfs/lookup.cuh`."""
+"""Parts of a look-up, as `LookUp` in `lookup.cuh`."""
 
 LOOKUPS = {
     "bitmask": BITMASK,
@@ -18,16 +18,16 @@ LOOKUPS = {
 """Section 4.2, in the order of figure 8, each with what the one before it has, and then the atomic one."""
 
 REMEMBERED = 1024
-"""Words of a block's history, as HISTORY in `kernels/bfs/lookup.cuh`."""
+"""Words of a block's history, as HISTORY in `lookup.cuh`."""
 
 SPREAD = 0x9E3779B1
 """2^32 over the golden ratio, by which ids are spread over tables (Knuth, volume 3, section 6.4)."""
 
 WARP_CELLS = 128
-"""Bytes of a warp's table, as WARP_HASH in `kernels/bfs/lookup.cuh`."""
+"""Bytes of a warp's table, as WARP_HASH in `lookup.cuh`."""
 
 LISTED = 4
-"""Arcs that a scan lists at a time per thread, as in `kernels/bfs/gather.cuh`."""
+"""Arcs that a scan lists at a time per thread, as in `gather.cuh`."""
 
 
 def gather_number(name: str) -> int:

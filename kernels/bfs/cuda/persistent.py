@@ -1,4 +1,4 @@
-"""Search of deep graphs with several hops between barriers; see `kernels/bfs/persistent.cu`."""
+"""Search of deep graphs with several hops between barriers; see `persistent.cu`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gravel.kernels.cuda import load, multiprocessors, refuse_block, run_over, s
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/bfs/persistent.cu"
+SOURCE = "kernels/bfs/cuda/persistent.cu"
 MAX_HOPS = 64  # as in block_group.cuh
 MAX_THREADS = 512  # as in persistent.cu
 AHEAD = 4
@@ -119,7 +119,6 @@ def prepare(
         )
 
     search = CooperativeSearch(
-        "persistent",
         SOURCE,
         source,
         query,

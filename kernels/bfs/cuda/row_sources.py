@@ -1,4 +1,4 @@
-"""What a search by `kernels/bfs/level_loop.cuh` asks of rows: one class for columns, one for encoded rows.
+"""What a search by `direction_optimizing.cuh` asks of rows: one class for columns, one for encoded rows.
 
 Each has the kernel's file and the arguments by which it reads rows, measures them, and fills in the first
 neighbours of every vertex, which bottom-up levels look at before any row.
@@ -13,7 +13,6 @@ from gravel.kernels.bfs.cuda.by_degree import choose_by_degree, degree_classes
 from gravel.kernels.bfs.cuda.deferred_rows import find_deferred_rows
 from gravel.kernels.bfs.cuda.kernel_rows import DecodedRows, Measured
 from gravel.kernels.cuda import load, run_over, vertex_macro
-from gravel.kernels.layouts.registry import layout_of
 
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
@@ -24,14 +23,12 @@ UNEVEN = 1024  # arcs by which a block of the team may be behind the others
 class ColumnSource:
     """Columns; `notes` says how long rows are read, where that is found out."""
 
-    SOURCE = "kernels/bfs/direction_optimizing.cu"
+    SOURCE = "kernels/bfs/cuda/direction_optimizing.cu"
     ENCODED = False  # whether weights are others than arcs, and entries fewer than they weigh
 
-    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, deferred_rows: bool | None) -> None:
+    def __init__(self, rows: EncodedRows, *, tree: int, deferred_rows: bool | None) -> None:
         import cupy
 
-        if one_lane:
-            raise ValueError("decoder 'one_lane' reads varint rows; these are csr")
         self._offsets = cupy.ascontiguousarray(rows.arrays["row_offsets"])
         self._columns = cupy.ascontiguousarray(rows.arrays["column_indices"])
         self._vertices, self._arcs, self._tree = rows.vertex_count, rows.arc_count, tree
@@ -97,24 +94,24 @@ class ColumnSource:
 class EncodedSource(DecodedRows):
     """Encoded rows."""
 
-    SOURCE = "kernels/bfs/direction_optimizing_encoded.cu"
+    SOURCE = "kernels/bfs/cuda/direction_optimizing_encoded.cu"
     ENCODED = True
 
-    def __init__(self, rows: EncodedRows, *, tree: int, one_lane: bool, deferred_rows: bool | None) -> None:
-        if one_lane:
-            layout_of(rows.layout).check_one_lane()
+    CUT = True  # whether long rows are cut into units
+
+    def __init__(self, rows: EncodedRows, *, tree: int, deferred_rows: bool | None) -> None:
         if deferred_rows is not None:
             raise ValueError(
                 f"deferred_rows is {deferred_rows}; it is for columns, and these rows are {rows.layout}"
             )
-        super().__init__(rows, cut=not one_lane)
-        self._search = {"TREE": tree, "ONE_LANE": int(one_lane)}
+        super().__init__(rows, cut=self.CUT)
+        self._tree = tree
         self.entry_bytes = 8
         self.notes: list[str] = []
 
     def load(self, *, pull: bool, planes: int) -> Any:
         """Load the search's kernel."""
-        return load(self.SOURCE, **self.macros, **self._search).get_function("search")
+        return load(self.SOURCE, **self.macros, TREE=self._tree).get_function("search")
 
     def find_degrees(self) -> bool:
         """Leave first neighbours as they are: their degrees would have to be decoded."""

@@ -1,4 +1,4 @@
-"""A graph's shape, measured on the device; see `kernels/bfs/shape.cu`."""
+"""A graph's shape, measured on the device; see `shape.cu`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gravel.kernels.cuda import blocks_for, load, resident_blocks, vertex_macro
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/bfs/shape.cu"
+SOURCE = "kernels/bfs/cuda/shape.cu"
 BLOCK = 256
 HUB_SHIFT = 33
 MAX_LEVELS = 256

@@ -1,4 +1,4 @@
-"""Search of rows that are read part by part while it runs; see `kernels/bfs/streamed.cu`."""
+"""Search of rows that are read part by part while it runs; see `streamed.cu`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/bfs/streamed.cu"
+SOURCE = "kernels/bfs/cuda/streamed.cu"
 CONTROL_WORDS, FOUND = 32, 20  # as in host_rows.cuh
 BLOCK = 256
 

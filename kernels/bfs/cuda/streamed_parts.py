@@ -1,4 +1,4 @@
-"""Parts of rows as `kernels/bfs/streamed.cu` takes them: lines of columns, or ranges of encoded rows."""
+"""Parts of rows as `streamed.cu` takes them: lines of columns, or ranges of encoded rows."""
 
 from __future__ import annotations
 

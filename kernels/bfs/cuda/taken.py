@@ -1,4 +1,4 @@
-"""Labels of a search on the device, taken out of its workspace; see `kernels/bfs/taken.cu`."""
+"""Labels of a search on the device, taken out of its workspace; see `taken.cu`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from gravel.kernels.cuda import load, run_over
 
-SOURCE = "kernels/bfs/taken.cu"
+SOURCE = "kernels/bfs/cuda/taken.cu"
 MAX_BLOCKS = 1 << 11
 
 

@@ -1,12 +1,19 @@
-"""Top-down search of rows in any layout; see `kernels/bfs/level_loop.cuh`."""
+"""Top-down search of rows in any layout; see `direction_optimizing.cuh`."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gravel.kernels.bfs.cuda.search import RowsSearch, Tuning
 from gravel.kernels.bfs.query import Query
 from gravel.kernels.layouts import EncodedRows
+from gravel.kernels.strategy import load_named, of_papers
+
+DECODERS = of_papers("bfs", "DECODERS")
+if TYPE_CHECKING:
+    Decoder = str
+else:
+    Decoder = Literal["warp", *DECODERS]
 
 
 def prepare(
@@ -17,21 +24,17 @@ def prepare(
     team_capacity: int = 4096,
     team_limit: int = 1 << 16,
     shared_kilobytes: int = 160,
-    decoder: Literal["warp", "one_lane"] = "warp",
+    decoder: Decoder = "warp",
     block: int | None = None,
 ) -> RowsSearch:
     """Make rows ready for searches along their arcs.
 
-    `decoder` says how a warp reads an encoded row: all lanes together, or `one_lane` for all, as in Moschou's
-    report (section 2.3), for comparison; that one reads varint rows alone. `team_blocks`, `team_capacity`,
-    `team_limit`, `shared_kilobytes` and `block` are those of
-    `gravel.kernels.bfs.cuda.direction_optimizing.prepare`. No first neighbours are kept.
+    `decoder` says how a warp reads an encoded row: all lanes together, or as papers have it (`DECODERS`), for
+    comparison. Other constants are those of `gravel.kernels.bfs.cuda.direction_optimizing.prepare`. No first
+    neighbours are kept. Raises ValueError for a decoder that there is not.
     """
-    tuning = Tuning(
-        pull=False,
-        team_blocks=team_blocks,
-        team_capacity=team_capacity,
-        team_limit=team_limit,
-        one_lane=decoder == "one_lane",
-    )
-    return RowsSearch(rows, query, tuning, shared_kilobytes=shared_kilobytes, block=block)
+    if decoder not in ("warp", *DECODERS):
+        raise ValueError(f"decoder is {decoder!r}; it can be {', '.join(('warp', *DECODERS))}")
+    reader = load_named(DECODERS[decoder]) if decoder in DECODERS else None
+    tuning = Tuning(pull=False, team_blocks=team_blocks, team_capacity=team_capacity, team_limit=team_limit)
+    return RowsSearch(rows, query, tuning, reader=reader, shared_kilobytes=shared_kilobytes, block=block)

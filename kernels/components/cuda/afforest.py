@@ -1,4 +1,4 @@
-"""Afforest on CUDA; see `kernels/components/afforest.cu` and `kernels/components/afforest_rows.cu`."""
+"""Afforest on CUDA; see `afforest.cu` and `afforest_rows.cu`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gravel.kernels.components.cuda.afforest_rows import ForestOfHeads
 from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/components/afforest.cu"
+SOURCE = "kernels/components/cuda/afforest.cu"
 MAX_TRACED = 16  # as in afforest.cu
 
 

@@ -1,4 +1,4 @@
-"""Afforest on rows in any layout, wherever they lie; see `kernels/components/afforest_rows.cu`."""
+"""Afforest on rows in any layout, wherever they lie; see `afforest_rows.cu`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gravel.kernels.layouts import device_rows
 if TYPE_CHECKING:
     from gravel.kernels.layouts import EncodedRows
 
-SOURCE = "kernels/components/afforest_rows.cu"
+SOURCE = "kernels/components/cuda/afforest_rows.cu"
 BLOCK = 512
 
 

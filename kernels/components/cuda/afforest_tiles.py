@@ -1,4 +1,4 @@
-"""Afforest by tiles on CUDA, in one cooperative launch; see `kernels/components/afforest_tiles.cu`."""
+"""Afforest by tiles on CUDA, in one cooperative launch; see `afforest_tiles.cu`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gravel.kernels.components import ComponentsResult, refuse_giant
 from gravel.kernels.components.buffers import tiles
 from gravel.kernels.cuda import event_milliseconds, load, resident_blocks, vertex_macro
 
-SOURCE = "kernels/components/afforest_tiles.cu"
+SOURCE = "kernels/components/cuda/afforest_tiles.cu"
 MAX_TRACED, ROUNDS = 16, 4  # as in afforest_tiles.cu and tile.cuh
 PHASES = ("tiles", "barrier", "roots", "probes", "barrier", "vote", "join", "barrier", "hubs", "labels")
 """What lies between the clocks of a trace; the last one is missing where no tree changed late."""

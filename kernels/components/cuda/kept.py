@@ -1,4 +1,4 @@
-"""First neighbours of columns in host memory, kept on the device; see `kernels/components/kept.cu`."""
+"""First neighbours of columns in host memory, kept on the device; see `kept.cu`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy
 
 from gravel.kernels.cuda import load, run_over, vertex_macro
 
-SOURCE = "kernels/components/kept.cu"
+SOURCE = "kernels/components/cuda/kept.cu"
 MAX_BLOCKS = 1 << 14
 MAX_KEPT = 4096
 """Neighbours of a row that are kept at most: one warp joins them, and all share the rest of the row."""

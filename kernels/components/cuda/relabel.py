@@ -8,7 +8,7 @@ import numpy
 
 from gravel.kernels.cuda import blocks_for, event_milliseconds, load, vertex_macro
 
-SOURCE = "kernels/components/relabel.cu"
+SOURCE = "kernels/components/cuda/relabel.cu"
 BLOCK = 256
 MAX_BLOCKS = 1 << 16
 

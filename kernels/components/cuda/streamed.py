@@ -1,4 +1,4 @@
-"""Components of rows that come in parts, on the GPU; see `kernels/components/streamed.cu`."""
+"""Components of rows that come in parts, on the GPU; see `streamed.cu`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gravel.kernels.placement.copied import CopiedParts
 from gravel.kernels.placement.parts import even_ranges
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
 
-SOURCE = "kernels/components/streamed.cu"
+SOURCE = "kernels/components/cuda/streamed.cu"
 BLOCK = 256
 CHUNK = 1024  # as in arcs.cuh
 

@@ -42,7 +42,7 @@ __device__ __forceinline__ void visit_together(const Rows& rows, const Stretch& 
 #if WORDS == 2
 
 constexpr u32 ALONE = 32;        // neighbours of a row that a lane pulls along by itself, as of columns
-constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes push along them, as in kernels/bfs/sources/decoded.cuh
+constexpr u32 SIDE_BY_SIDE = 4;  // light rows from which lanes push along them, as in kernels/bfs/cuda/sources/decoded.cuh
 constexpr u32 MAX_BLOCK = 256, FEWEST_BLOCKS = 2;  // decoding needs more registers than 64
 
 // A row whose first neighbours are not enough is read from its start again: that costs less than to skip over them.

@@ -32,7 +32,6 @@ VARINT = Layout(
     cuda="gravel.kernels.layouts.varint.cuda:CODEC",
     arrays=("byte_offsets", "stream", "checkpoints"),
     unit_arcs=2 * UNIT_BYTES,
-    one_lane=True,
     encoding_kernels=(("kernels/layouts/varint/bytes.cu", {"VERTEX": "u32"}),),
     reading_kernels=(
         ("kernels/layouts/varint/bytes.cu", {"VERTEX": "u32"}),

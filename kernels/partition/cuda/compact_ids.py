@@ -123,7 +123,7 @@ def compacted(part: RankGraph, ids: Sequence[CompactIds]) -> tuple[RankGraph, Co
     masks, before = (numpy.zeros((len(ids), words), numpy.uint32) for _ in range(2))
     for rank, each in enumerate(ids):
         masks[rank, : len(each.mask)], before[rank, : len(each.mask)] = each.mask, each.before[:-1]
-    module = load("kernels/partition/compact_ids.cu", VERTEX=vertex_macro(vertices.dtype))
+    module = load("kernels/partition/cuda/compact_ids.cu", VERTEX=vertex_macro(vertices.dtype))
     places = cupy.asarray(masks.ravel()), cupy.asarray(before.ravel())
     named = cupy.empty(len(vertices), vertices.dtype)
     _run(module, "name_vertices", vertices, named, count=len(vertices), last=(*places, words, len(ids)))

@@ -1,4 +1,4 @@
-"""One device's launch of `kernels/partition/components.cu`."""
+"""One device's launch of `components.cu`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ComponentsLaunch(DeviceLaunch):
     ) -> None:
         import cupy
 
-        path = "kernels/partition/components.cu"
+        path = "kernels/partition/cuda/components.cu"
         super().__init__(path, "components", macros, view, block=BLOCK, time_limit=time_limit)
         self._log = cupy.zeros(2 + len(JOINING + EXCHANGING), numpy.uint64)
         sizes = (len(view.here), self._ranks, len(delegates), symmetric)

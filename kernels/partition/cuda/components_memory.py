@@ -1,4 +1,4 @@
-"""One rank's arrays on a device for `kernels/partition/components.cu`."""
+"""One rank's arrays on a device for `components.cu`."""
 
 from __future__ import annotations
 

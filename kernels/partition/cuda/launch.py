@@ -23,11 +23,11 @@ BLOCK = 512
 """Threads of a block, as the kernel's launch bounds say."""
 
 LINK_SECTORS, BEGAN, ENDED, FIRST_LEVEL, LEVEL_WORDS, CULLED_WORDS = 1, 2, 3, 5, 11, 13
-"""Of the kernel's log, as `kernels/partition/ranks.cu` has them; its first word counts the levels. Levels of
+"""Of the kernel's log, as `ranks.cu` has them; its first word counts the levels. Levels of
 `ranks_culled.cu` have more words, of which the last four are `Gathered`."""
 
 PREFIX_SUM, UNIQUIFY, BEST_EFFORT, LOCAL_DUPLICATES = 1, 2, 4, 8
-"""Of `Part` in `kernels/partition/culled.cuh`."""
+"""Of `Part` in `culled.cuh`."""
 
 LOGGED_LEVELS = 1 << 12
 """Levels that a log has room for at first, in 352 KiB; see `Launch.grow`."""
@@ -36,7 +36,7 @@ NOWHERE = (1 << 64) - 1
 """What the kernel takes for no delegate and no compact id."""
 
 SECTOR = 32
-"""Bytes, as in `kernels/partition/placed.cuh`."""
+"""Bytes, as in `placed.cuh`."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Launch(LevelLaunch):
 
     Parameters
     ----------
-    macros : VERTEX, OFFSET and TREE of `kernels/partition/ranks.cu`.
+    macros : VERTEX, OFFSET and TREE of `ranks.cu`.
     delegates : their vertices, ascending.
     numbers : of the delegates in the ranks' arrays (`gravel.kernels.partition.cuda.by_degree`); None where
         they ascend.
@@ -74,8 +74,8 @@ class Launch(LevelLaunch):
         missing have one.
     nn_rows : of all ranks that are not empty; 0 where nn is visited forward alone, as encoded rows are.
     layout : of encoded rows, which goes with VERTEX u32 and OFFSET u64; None of columns.
-    placed : whether columns were placed (`kernels/partition/placed.cuh`), which goes with OFFSET u64.
-    staging : what is done by stages (`kernels/partition/staged.cuh`), which goes with OFFSET u64; or None.
+    placed : whether columns were placed (`placed.cuh`), which goes with OFFSET u64.
+    staging : what is done by stages (`staged.cuh`), which goes with OFFSET u64; or None.
 
     """
 
@@ -102,7 +102,7 @@ class Launch(LevelLaunch):
         file = "ranks_culled" if options.culls else file
         if layout is not None:
             file, macros = "ranks_encoded", {**macros, "LAYOUT": layout}
-        path = f"kernels/partition/{file}.cu"
+        path = f"kernels/partition/cuda/{file}.cu"
         super().__init__(path, "search", macros, view, block=BLOCK, time_limit=options.barrier_seconds)
         self._alone, self._here_count = len(view.points) == 1, len(view.here)
         self._placed = placed
@@ -187,7 +187,7 @@ def parts_of(options: SearchOptions) -> int:
 
 
 def check_culled(options: SearchOptions, *, placed: bool, layout: str | None, staged: bool) -> None:
-    """Raise ValueError for rows and ways that `kernels/partition/ranks_culled.cu` does not take."""
+    """Raise ValueError for rows and ways that `ranks_culled.cu` does not take."""
     if not options.culls or not (placed or layout is not None or staged):
         return
     chosen = [name for name in CULLING if getattr(options, name) != getattr(SearchOptions, name)]

@@ -14,7 +14,7 @@ from gravel.kernels.cuda import load, resident_blocks, vertex_macro
 from gravel.kernels.partition.cuda.table import Slab
 
 MAX_DEVICES = 16
-"""In `kernels/partition/device_barrier.cuh` too."""
+"""In `device_barrier.cuh` too."""
 
 _LINE = 16  # words of 8 bytes, so that what is polled has cache lines of its own
 

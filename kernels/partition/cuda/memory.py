@@ -1,4 +1,4 @@
-"""One rank's arrays on a device, and the table of all ranks that `kernels/partition/ranks.cu` takes."""
+"""One rank's arrays on a device, and the table of all ranks that `ranks.cu` takes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PULLED = ("nd", "dn", "dd")
 
 FIRST, FAR_FIRST = 1, 2
 """First neighbours of a row that lie side by side, where columns are on the device and where they are not; as
-in `kernels/partition/pull.cuh`."""
+in `pull.cuh`."""
 
 FIELDS = (
     *SHARED,
@@ -86,14 +86,14 @@ class RankMemory(Table):
     Parameters
     ----------
     whole : with delegates in the order of their rows, and columns, or encoded rows
-        (`gravel.kernels.partition.encoded`) for `kernels/partition/ranks_encoded.cu`.
+        (`gravel.kernels.partition.encoded`) for `ranks_encoded.cu`.
     offset_dtype : of all subgraphs' row offsets, numpy.uint32 or numpy.uint64.
     tree : TREE of the kernels that search it.
     uniquify : whether what was sent to each rank is remembered, a bit for each vertex of the graph.
-    lists_nn : whether every frontier of nn is listed, for `kernels/partition/ranks_culled.cu`.
+    lists_nn : whether every frontier of nn is listed, for `ranks_culled.cu`.
     apart : whether other ranks are on other devices.
     sends : for `gravel.kernels.partition.nccl`, which labels delegates apart and lists every frontier.
-    placing : where columns lie, for `kernels/partition/ranks_placed.cu`; None for `ranks.cu`, which reads
+    placing : where columns lie, for `ranks_placed.cu`; None for `ranks.cu`, which reads
         them on the device.
     relay_starts : of what is listed for other groups, uint64 (groups + 1,)
         (`gravel.kernels.partition.cuda.staging`); None where nothing goes by way of a mate.
@@ -251,7 +251,7 @@ class RankMemory(Table):
 
 
 def tree_of(options: SearchOptions, query: Query) -> int:
-    """Tell TREE of `kernels/partition/ranks.cu`, by whether predecessors are found, and which."""
+    """Tell TREE of `ranks.cu`, by whether predecessors are found, and which."""
     return 0 if not query.tree else ANY if options.predecessors == "any" else SMALLEST
 
 

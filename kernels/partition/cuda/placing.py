@@ -87,7 +87,7 @@ def keep_longest(row_offsets: NDArray[Any], columns: NDArray[Any], budget: int) 
 
 
 class PlacedColumns:
-    """The columns of one subgraph, and the kernel's `Placed` for them (kernels/partition/placed.cuh).
+    """The columns of one subgraph, and the kernel's `Placed` for them (kernels/partition/cuda/placed.cuh).
 
     `columns` is CuPy's, over pinned memory if `over_link`. Raises ValueError where the system does not pin
     memory.

@@ -1,6 +1,6 @@
 """Masks in rounds and local all-to-all between ranks that read each other's memory.
 
-The kernels' side is `kernels/partition/staged.cuh`.
+The kernels' side is `staged.cuh`.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@
 // variants OFFSET: u32 u64
 // variants TREE: 0 1
 
-#include "kernels/partition/pull.cuh"
-#include "kernels/partition/directions.cuh"
-#include "kernels/partition/push.cuh"
+#include "kernels/partition/cuda/pull.cuh"
+#include "kernels/partition/cuda/directions.cuh"
+#include "kernels/partition/cuda/push.cuh"
 #include "kernels/partition/nccl/chosen.cuh"
-#include "kernels/partition/queues.cuh"
+#include "kernels/partition/cuda/queues.cuh"
 
 enum Told : u32 { ROW_NORMALS, ROW_DELEGATES, ROW_BACKWARD, ROW_SENT };
 

@@ -11,7 +11,7 @@ from gravel.kernels.cuda import load, refuse_block, resident_blocks, vertex_macr
 from gravel.kernels.sssp.buffers import ordered
 from gravel.kernels.sssp.weights import WeightedRows
 
-SOURCE = "kernels/sssp/by_weight.cu"
+SOURCE = "kernels/sssp/cuda/by_weight.cu"
 
 CLASSES, ORDERING, NEARER = 256, 256, 256  # as in by_weight.cu
 

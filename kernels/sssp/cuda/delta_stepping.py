@@ -24,7 +24,7 @@ from gravel.kernels.sssp.cuda.by_weight import ByWeight
 from gravel.kernels.sssp.weights import WeightedRows
 from gravel.kernels.strategy import Ran
 
-SOURCE = "kernels/sssp/delta_stepping.cu"
+SOURCE = "kernels/sssp/cuda/delta_stepping.cu"
 
 WIDTH, WIDTH_SKEWED = 64.0, 6.0
 """Mean weights over the mean degree that a bucket is wide, narrower where hubs are.

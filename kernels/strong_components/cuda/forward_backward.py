@@ -11,7 +11,7 @@ from gravel.kernels.components import ComponentsResult
 from gravel.kernels.cuda import event_milliseconds, load, refuse_block, resident_blocks, vertex_macro
 from gravel.kernels.strong_components.buffers import forward_backward
 
-SOURCE = "kernels/strong_components/forward_backward.cu"
+SOURCE = "kernels/strong_components/cuda/forward_backward.cu"
 
 
 def components(

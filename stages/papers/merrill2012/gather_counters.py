@@ -97,7 +97,7 @@ def main(folder: Path) -> None:
     """Sweep each gather over the levels of the search, in the tool's range."""
     import cupy
 
-    from gravel.kernels.probes import prepare
+    from gravel.kernels.papers.merrill2012.probes import prepare
     from gravel.stages.papers.merrill2012.levels import prepare_levels
     from gravel.stages.traversal.search import read_graph
 

@@ -10,7 +10,7 @@ from gravel.stages.errors import StageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.probes.levels import Levels
+    from gravel.kernels.papers.merrill2012.probes.levels import Levels
     from gravel.stages.traversal.graph import SearchedGraph
 
 
@@ -24,7 +24,7 @@ def _on_host(array: Any) -> NDArray[Any]:
 def prepare_levels(graph: SearchedGraph, strategy: str) -> Callable[[int], tuple[Levels, NDArray[Any]]]:
     """Make searches ready, from a vertex in the searched numbering to its levels and distances."""
     from gravel.kernels.bfs import prepare
-    from gravel.kernels.probes.levels import levels_of
+    from gravel.kernels.papers.merrill2012.probes.levels import levels_of
 
     offsets = _on_host(graph.row_offsets)
     try:

@@ -19,7 +19,7 @@ from pydantic import Field, field_validator, model_validator
 
 from gravel.kernels.bfs import buffers
 from gravel.kernels.buffers import total
-from gravel.kernels.probes import COUPLED, GATHERS, LOOKUPS
+from gravel.kernels.papers.merrill2012.probes import COUPLED, GATHERS, LOOKUPS
 from gravel.stages.artifacts import Graph
 from gravel.stages.counters import CHILD_DEVICE, CHILD_HOST
 from gravel.stages.errors import VerificationFailed
@@ -32,8 +32,8 @@ from gravel.stages.traversal.strategy import without_cpu_code
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gravel.kernels.probes.levels import Levels
-    from gravel.kernels.probes.timed import Probes, Timed
+    from gravel.kernels.papers.merrill2012.probes.levels import Levels
+    from gravel.kernels.papers.merrill2012.probes.timed import Probes, Timed
     from gravel.stages.artifacts import Probe
     from gravel.stages.context import Context
     from gravel.stages.traversal.graph import SearchedGraph
@@ -191,7 +191,7 @@ def probe_all(
     context: Context, parameters: ProbeParameters, graph: SearchedGraph, sources: NDArray[Any]
 ) -> Probe:
     """Make the artifact from all sources, the first of them level by level as well."""
-    from gravel.kernels.probes import prepare
+    from gravel.kernels.papers.merrill2012.probes import prepare
     from gravel.stages.artifacts import Probe
     from gravel.stages.traversal.records import machine_name
 
@@ -293,7 +293,7 @@ def _counted(parts: list[Part], levels: Levels, dtype: Any, block: int) -> dict[
     import numpy
 
     from gravel.kernels.bfs.cuda.parts import GATHERS, LISTED
-    from gravel.kernels.probes.gather_cpu import SECTORS, SLOTS, gather_level, sector_arcs
+    from gravel.kernels.papers.merrill2012.probes.gather_cpu import SECTORS, SLOTS, gather_level, sector_arcs
 
     names = dict.fromkeys(part["method"] for part in parts if part["part"] == "gather")
     counted = {}

@@ -18,7 +18,7 @@ PATTERNS = {
     "cut": "as much, cut into messages",
     "reduce": "reduction of masks",
 }
-"""Patterns with sizes, as `gravel.kernels.probes.links` names them."""
+"""Patterns with sizes, as `gravel.kernels.papers.pan2018.links` names them."""
 
 BASES = {"peer": "cuda", "nccl": "cuda", "wire": "cpu"}
 """Backend of the searches whose messages a transport carries."""

@@ -1,9 +1,9 @@
 """links: times of messages between ranks, by their size and by what carries them.
 
 Of `Links`, `curves` has a record for each `transport` ("wire", "peer", "nccl") and `pattern` ("meet", "pair",
-"exchange", "cut", "reduce"; see `gravel.kernels.probes.links`) with its `points`: `bytes` of a message,
-`carried`, the bytes that a rank receives in a turn, `seconds` of a turn on the slowest rank (the median of
-the repetitions), `fastest`, `turns` that were timed together, and `repeats`, their repetitions.
+"exchange", "cut", "reduce"; see `gravel.kernels.papers.pan2018.links`) with its `points`: `bytes` of a
+message, `carried`, the bytes that a rank receives in a turn, `seconds` of a turn on the slowest rank (the
+median of the repetitions), `fastest`, `turns` that were timed together, and `repeats`, their repetitions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gravel.stages.errors import StageError, VerificationFailed
 from gravel.stages.stage import Extent, Machine, Need, Parameters, Stage
 
 if TYPE_CHECKING:
-    from gravel.kernels.probes.links import Link, Measured
+    from gravel.kernels.papers.pan2018.links import Link, Measured
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
 
@@ -109,7 +109,7 @@ def measure_as_rank(rank_group: RankContext, task: LinksTask) -> LinksAnswer:
 
     Raises `RankGroupBroken` when GPUs waited for each other in vain.
     """
-    from gravel.kernels.probes.links import TRANSPORTS, measure
+    from gravel.kernels.papers.pan2018.links import TRANSPORTS, measure
     from gravel.stages.rank_group import RankGroupBroken
 
     asked = task.parameters
@@ -149,7 +149,7 @@ def _total(asked: LinksParameters, name: str) -> int:
 
 def _sizes(asked: LinksParameters, name: str) -> tuple[int, ...]:
     """List the messages of a transport, one at least."""
-    from gravel.kernels.probes.links import sizes_between
+    from gravel.kernels.papers.pan2018.links import sizes_between
 
     first, *others = sizes_between(int(asked.smallest), int(asked.largest), asked.step)
     return first, *(size for size in others if name != "wire" or size <= asked.wire_largest)
@@ -157,7 +157,7 @@ def _sizes(asked: LinksParameters, name: str) -> tuple[int, ...]:
 
 def _connected(rank_group: RankContext, task: LinksTask, name: str) -> tuple[Link | None, str]:
     """Connect over a transport, or say why that cannot be; alike on all ranks."""
-    from gravel.kernels.probes.links.wire import WireLink
+    from gravel.kernels.papers.pan2018.links.wire import WireLink
 
     asked = task.parameters
     if name == "wire":
@@ -167,14 +167,14 @@ def _connected(rank_group: RankContext, task: LinksTask, name: str) -> tuple[Lin
     largest = -(-int(asked.largest) // 8) * 8
     link: Link
     if name == "peer":
-        from gravel.kernels.probes.links import peer
+        from gravel.kernels.papers.pan2018.links import peer
 
         problem = peer.why_no_peers(rank_group)
         if problem is not None:
             return None, problem
         link = peer.PeerLink(rank_group, largest=largest)
         return link, ""
-    from gravel.kernels.probes.links import nccl
+    from gravel.kernels.papers.pan2018.links import nccl
 
     problem = nccl.why_not(rank_group)
     if problem is not None:

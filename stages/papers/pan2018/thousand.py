@@ -50,7 +50,7 @@ class Point:
 
 def curve(machine: Machine, *, weak: bool) -> list[Point]:
     """Predict growing machines on Graph500 graphs, each with the threshold suggested for it."""
-    from gravel.kernels.partition.kronecker import kronecker_divisions
+    from gravel.kernels.papers.pan2018.kronecker import kronecker_divisions
     from gravel.kernels.partition.model import Searching, hosts_of, predict
     from gravel.kernels.partition.threshold import suggest
 

@@ -25,7 +25,7 @@ DENSE = ("kron", "rmat", "uniform")
 SMALL_PARTS = sets(side=12, cube=5, scale=6, vertices=100)
 PAPER_PARTS = sets(side=500, cube=80, scale=19, vertices=500000, sources=4)
 
-PROBES = ("gravel.kernels.probes.timed",)
+PROBES = ("gravel.kernels.papers.merrill2012.probes.timed",)
 
 PARTS_RUNS = (
     Run("gather", "papers/merrill_gather", SMALL_PARTS, PAPER_PARTS, 55, kernels=PROBES),

@@ -1,6 +1,6 @@
 // What a block of a device wrote before a barrier is read by all blocks of all devices after it: their mailboxes.
 
-#include "kernels/partition/device_barrier.cuh"
+#include "kernels/partition/cuda/device_barrier.cuh"
 
 extern "C" __global__ void litmus(const Barrier* barriers, u64* cells, u64* wrong, u64 device, u64 rounds) {
     const Barrier& m = barriers[device];

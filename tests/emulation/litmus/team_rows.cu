@@ -4,9 +4,8 @@
 
 #define VERTEX u32
 #define TREE 0
-#define ONE_LANE 0
-#include "kernels/bfs/sources/expand_encoded.cuh"
-#include "kernels/bfs/team.cuh"
+#include "kernels/bfs/cuda/sources/expand_encoded.cuh"
+#include "kernels/bfs/cuda/team.cuh"
 
 extern "C" __global__ void litmus(u64* slots, u64* cells, u64* wrong, u64 rounds) {
     __shared__ Progress p;

@@ -25,6 +25,7 @@ def lists(rows):
         lambda i: 7 - 2 * i,
         lambda i: i * 10**17 - 10**18,
         lambda i: 10**30 + i,
+        lambda i: i / 10,
         lambda i: (-(2**63), 2**63 - 1, 0, 5, -7, 1)[i],
     ],
 )

@@ -69,6 +69,7 @@ def test_a_sample_has_errors(by):
         assert f"{top[0][0]!r}: {top[0][1]:.6g} ± {top.errors[0]:.2g}" in repr(top)
         assert "±" in top._repr_html_()
         assert sample.to_numpy()["error"].tolist() == sample.errors.tolist()
+        assert exact._repr_html_().count("<tr>") == 7, "two facts, and the five largest"
         assert exact.errors is None
         assert repr(exact.top(2)) == repr(list(exact.top(2)))
         assert "error" not in exact.to_numpy()

@@ -148,6 +148,7 @@ def test_one_sample_bounds_nothing_from_above():
     found = Aggregates.empty(1)
     found.reached[:], found.total[:] = 5, 8
     assert mean_distance(found, 10, 0.95) == (2.0, 1.0, math.inf)
+    assert mean_distance(found, 1, 0.95) == (2.0, 2.0, 2.0), "it is the only one"
 
 
 @pytest.mark.parametrize(("freedom", "expected"), [(5, 2.5706), (10, 2.2281), (30, 2.0423), (1000, 1.9623)])

@@ -21,6 +21,7 @@ stages:
   one: {stage: traverse, input: graph, sources: [20]}
   parts: {stage: traverse, input: graph, algorithm: components}
   check: {stage: verify, graph: graph, traversal: one}
+  near: {stage: traverse, input: graph, sources: [20], output: distance}
 """
 
 
@@ -33,8 +34,8 @@ def run(tmp_path_factory):
 
 
 def test_stages_are_listed(run):
-    assert list(run) == ["edges", "graph", "ordered", "packed", "bfs", "one", "parts", "check"]
-    assert len(run) == 8
+    assert list(run) == ["edges", "graph", "ordered", "packed", "bfs", "one", "parts", "check", "near"]
+    assert len(run) == 9
     assert len(repr(run)) < 500
 
 
@@ -47,11 +48,18 @@ def test_results_are_objects_of_the_library(run):
     assert search.reason
     assert search.milliseconds > 0
     assert "<svg" in search._repr_html_()
+    assert run["near"].to_arrow()["distance"].to_pylist() == [1, 0, 1, None, None]
     assert run["parts"].sizes.tolist() == [3, 2]
     assert run["parts"].component[50] == 40
     assert run["graph"].bfs(10).levels == [1, 1, 1]
     assert run["edges"].vertex_count == 5
     assert all(check["passed"] for check in run["check"].checks)
+
+
+def test_a_graph_that_does_not_fit_is_refused(run, monkeypatch):
+    monkeypatch.setattr("gravel.memory.available_bytes", lambda: 10)
+    with pytest.raises(gravel.NotEnoughMemory, match="the graph of graph"):
+        run["graph"]
 
 
 def test_a_matrix_is_chosen_from(run):

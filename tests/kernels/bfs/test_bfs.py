@@ -15,6 +15,7 @@ from hypothesis import strategies as draw
 from gravel.kernels.bfs import bfs, bfs_rows, prepare, prepare_rows
 from gravel.kernels.layouts import LAYOUTS, encode
 from gravel.kernels.strategy import ENCODED, strategies_in
+from gravel.kernels.threads import thread_count
 from tests.kernels.conformance import (
     ALWAYS_PULL,
     BLOCKS,
@@ -36,7 +37,7 @@ from tests.kernels.conformance import (
     search_all,
     sources_of,
 )
-from tests.kernels.cuda_case import fast_csr
+from tests.kernels.cuda_case import fast_csr, rmat
 
 TINY_LEVELS_TOO = {"serial_below": 1}
 """Makes the CPU strategies share even the smallest levels among threads."""
@@ -109,7 +110,7 @@ def legal_blocks(strategy, layout, backend) -> tuple[int, ...]:
 
 
 def test_the_registry_holds_the_strategies() -> None:
-    assert {"direction_optimizing", "top_down", "two_phase", "multi_source"} <= set(STRATEGIES)
+    assert {"direction_optimizing", "top_down", "hybrid", "multi_source"} <= set(STRATEGIES)
     assert {"top_down", "direction_optimizing"} <= set(OF_ROWS) < set(STRATEGIES)
     assert {"csr", "varint", "blocks", "elias_fano"} == set(LAYOUTS)
 
@@ -287,7 +288,7 @@ def test_an_unknown_strategy_is_refused() -> None:
         prepare(*csr_of("one_edge", True), strategy="sideways", symmetric=True)
     rows = encode("varint", *csr_of("one_edge", True))
     with pytest.raises(ValueError, match="does not search encoded rows; there are direction_optimizing"):
-        prepare_rows(rows, strategy="two_phase", symmetric=True)
+        prepare_rows(rows, strategy="hybrid", symmetric=True)
 
 
 @pytest.mark.parametrize(("symmetric", "name"), [(True, "direction_optimizing"), (False, "top_down")])
@@ -356,3 +357,21 @@ def test_the_answers_are_answers() -> None:
     assert distance[:6].tolist() == [1, 1, 1, 1, 1, 0]
     assert predecessor[29:32].tolist() == [5, 29, 30]
     assert expected(csr_of("two_parts", True), 0, 1)[0].tolist() == [0, 1] + [-1] * 8
+
+
+def test_a_search_has_as_many_threads_as_asked_for() -> None:
+    csr = fast_csr(rmat(10), symmetric=True)
+    before = thread_count()
+    results = []
+    for threads in (None, 1, 4):
+        search = prepare(
+            *csr, strategy="top_down", symmetric=True, output="both", serial_below=1, threads=threads
+        )
+        assert search._team.threads == (threads or before)
+        results.append(search.run(1))
+    assert thread_count() == before
+    for result in results:
+        numpy.testing.assert_array_equal(result.distance, results[0].distance)
+        numpy.testing.assert_array_equal(result.predecessor, results[0].predecessor)
+    with pytest.raises(ValueError, match="threads is 0"):
+        prepare(*csr, strategy="top_down", symmetric=True, threads=0)

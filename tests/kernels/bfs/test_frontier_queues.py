@@ -12,6 +12,7 @@ from gravel.kernels.bfs import prepare
 from gravel.kernels.bfs.cuda.frontier_queues import STAGE, strategy_of_queues
 from gravel.kernels.bfs.cuda.parts import ATOMIC, GATHERS, LOOKUPS, gather_number, look_up_parts
 from gravel.kernels.bfs.query import Query
+from gravel.kernels.cuda.source import kernel_files
 from gravel.kernels.strategy import strategies_in
 from tests.kernels.conformance import COLUMNS, MERRILL, check, prepared, search_all, sources_of
 from tests.kernels.cuda_case import ZOO, dense_layers, fast_csr, names, on_device, rmat
@@ -95,7 +96,8 @@ def test_full_queues_lose_no_vertex(strategy, gather, output) -> None:
     width = 64
     csr = rows_of("dense_layers", False)
     kind = {"edges": False, "stage": STAGE} if strategy == "expand_contract" else {}
-    small = strategy_of_queues(strategy, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
+    source = next(path for path in kernel_files() if path.endswith(f"/{strategy}.cu"))
+    small = strategy_of_queues(source, rooms=lambda *_: (width, width * width), crowd=1.0, **kind)
     made = small(
         *on_device(*csr),
         Query(output=output, statistics=True),

@@ -129,8 +129,8 @@ def test_more_arcs_than_32_bits_count(strategy, output) -> None:
 def test_every_level_is_counted(strategy, monkeypatch) -> None:
     import cupy
 
-    for module in ("cooperative", "flex", "host_rows"):
-        monkeypatch.setattr(f"gravel.kernels.bfs.cuda.{module}.LOGGED_LEVELS", 250)
+    for module in ("bfs.cuda.cooperative", "papers.flexbfs.flex", "bfs.cuda.host_rows"):
+        monkeypatch.setattr(f"gravel.kernels.{module}.LOGGED_LEVELS", 250)
     offsets, columns = path(700)
     statistics = {} if strategy == "host_rows" else {"statistics": True}
     search = prepare(

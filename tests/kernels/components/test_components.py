@@ -41,7 +41,7 @@ def check(found, csr, message=""):
 
 
 def test_the_registry_holds_the_strategies():
-    assert {"afforest", "afforest_single_pass", "afforest_multi_pass", "label_propagation"} <= set(STRATEGIES)
+    assert {"afforest", "afforest_tiles", "label_propagation", "streamed"} <= set(STRATEGIES)
 
 
 @pytest.mark.parametrize(("strategy", "backend"), ON_EACH_BACKEND)

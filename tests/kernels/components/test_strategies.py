@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 from gravel.kernels.components import components
-from gravel.kernels.strategy import strategies_in
+from gravel.kernels.components.strategies import STRATEGIES
 from tests.kernels.components.test_components import check
 from tests.kernels.conformance import large_graph, place
 from tests.zoo import zoo
@@ -22,30 +22,32 @@ VARIANTS = [
     ("afforest_tiles", {"probes": 0}, ("cuda",)),
     ("afforest_tiles", {"probes": 8, "rounds": 2}, ("cuda",)),
     ("afforest_tiles", {"block": 1024}, ("cuda",)),
-    ("afforest_single_pass", {"giant": "sampled"}, ("cpu", "cuda")),
-    ("afforest_single_pass", {"prune": False}, ("cpu", "cuda")),
-    ("afforest_multi_pass", {"giant": "sampled"}, ("cpu", "cuda")),
-    ("afforest_multi_pass", {"prune": False}, ("cpu", "cuda")),
-    ("afforest_multi_pass", {"giant": "sampled", "prune": False}, ("cpu", "cuda")),
     ("streamed", {"buffer_bytes": 8}, ("cpu", "cuda")),
     ("streamed", {"buffer_bytes": 1000, "buffers": 2}, ("cpu", "cuda")),
 ]
-ON_EACH_BACKEND = [
-    pytest.param(
-        name,
-        tuning,
-        backend,
-        id=f"{name}-{tuning}-{backend}",
-        marks=[pytest.mark.gpu] if backend == "cuda" else [],
-    )
-    for name, tuning, backends in VARIANTS
-    for backend in backends
-]
 
 
-@pytest.mark.parametrize(("strategy", "tuning", "backend"), ON_EACH_BACKEND)
+def on_each_backend(variants):
+    return [
+        pytest.param(
+            name,
+            tuning,
+            backend,
+            id=f"{name}-{tuning}-{backend}",
+            marks=[pytest.mark.gpu] if backend == "cuda" else [],
+        )
+        for name, tuning, backends in variants
+        for backend in backends
+    ]
+
+
+@pytest.mark.parametrize(("strategy", "tuning", "backend"), on_each_backend(VARIANTS))
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "directed"])
 def test_zoo(strategy, tuning, backend, symmetric):
+    check_zoo(strategy, tuning, backend, symmetric=symmetric)
+
+
+def check_zoo(strategy, tuning, backend, *, symmetric):
     for graph in zoo():
         for index in (numpy.uint32, numpy.uint64):
             csr = graph.csr(symmetric=symmetric, index=index)
@@ -54,7 +56,7 @@ def test_zoo(strategy, tuning, backend, symmetric):
             check(found, csr, graph.name)
 
 
-@pytest.mark.parametrize(("strategy", "tuning", "backend"), ON_EACH_BACKEND)
+@pytest.mark.parametrize(("strategy", "tuning", "backend"), on_each_backend(VARIANTS))
 def test_large(strategy, tuning, backend):
     csr = large_graph(12)
     tuning = tuning | ({"buffer_bytes": 1 << 14} if strategy == "streamed" else {})
@@ -62,9 +64,7 @@ def test_large(strategy, tuning, backend):
 
 
 def test_each_variant_is_of_a_strategy_that_there_is():
-    assert {name for name, _, _ in VARIANTS} | {"label_propagation"} == set(
-        strategies_in("gravel.kernels.components")
-    )
+    assert {name for name, _, _ in VARIANTS} | {"label_propagation"} == set(STRATEGIES)
 
 
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -72,7 +72,6 @@ def test_each_variant_is_of_a_strategy_that_there_is():
     ("strategy", "tuning", "message"),
     [
         ("afforest", {"giant": "last"}, "sampled or first"),
-        ("afforest_multi_pass", {"giant": "last"}, "sampled or first"),
         ("streamed", {"buffers": 1}, "2 or more"),
         ("streamed", {"buffer_bytes": 3}, "a column takes 4"),
     ],
@@ -83,19 +82,3 @@ def test_what_cannot_be_is_refused(backend, strategy, tuning, message):
         strategy = "afforest_tiles"  # which has these parts to choose there
     with pytest.raises(ValueError, match=message):
         components(*csr, symmetric=True, strategy=strategy, **tuning)
-
-
-@pytest.mark.parametrize("giant", ["sampled", "first"])
-def test_passes_are_counted(giant):
-    csr = large_graph(3)
-    once = components(*csr, symmetric=True, strategy="afforest_single_pass", giant=giant)
-    assert once.passes == 1
-    until = components(*csr, symmetric=True, strategy="afforest_multi_pass", giant=giant)
-    assert until.converged
-    assert until.passes >= 2  # the last one only finds that nothing changes
-
-
-def test_a_pass_that_links_nothing_has_not_converged(monkeypatch):
-    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
-    found = components(*large_graph(3), symmetric=True, strategy="afforest_single_pass")
-    assert not found.converged

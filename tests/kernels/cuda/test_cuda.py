@@ -34,7 +34,7 @@ def test_a_block_that_fits_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch) -
 def test_a_gpu_without_cooperative_launch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     with pytest.raises(RuntimeError, match=r"persistent\.cu needs blocks that run at"):
-        cuda.load("kernels/bfs/persistent.cu", LAYOUT="csr", VERTEX="u32", TREE=0, WIDTH=4)
+        cuda.load("kernels/bfs/cuda/persistent.cu", LAYOUT="csr", VERTEX="u32", TREE=0, WIDTH=4)
 
 
 @pytest.mark.parametrize("load", [cuda.load, lambda path, **macros: cuda.load_ahead(path, macros)])
@@ -51,5 +51,5 @@ def test_a_gpu_below_the_floor_is_refused_before_anything_is_compiled(
 
 
 def test_kernels_that_wait_for_the_grid_are_known_by_the_barrier_that_they_include() -> None:
-    assert waits_for_the_grid("kernels/partition/ranks.cu")
+    assert waits_for_the_grid("kernels/partition/cuda/ranks.cu")
     assert not waits_for_the_grid("kernels/relabel.cu")

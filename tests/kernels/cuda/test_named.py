@@ -17,7 +17,7 @@ import pytest
 from gravel.kernels.compile_time import COMPILE_TIME
 from gravel.kernels.cuda.named import named, tell_if_compiled
 
-PATH, NAME = "kernels/bfs/persistent.cu", "bfs/persistent.cu"
+PATH, NAME = "kernels/bfs/cuda/persistent.cu", "bfs/cuda/persistent.cu"
 
 
 @pytest.fixture(params=["compile_using_nvrtc", "_compile_using_nvrtc_no_warning"])
@@ -70,7 +70,7 @@ def test_a_kernel_that_another_thread_compiles_is_named_where_it_is_waited_for(
         begun.wait()
         assert told == [], "nobody waits"
         with COMPILE_TIME.counted():
-            tell_if_compiled("kernels/bfs/host_rows.cu")
+            tell_if_compiled("kernels/bfs/cuda/host_rows.cu")
             tell_if_compiled(PATH)
             end.set()
             thread.join()

@@ -30,7 +30,7 @@ class RawModule(dict):
 LOAD = """\
 import json
 from gravel.kernels.cuda import load
-print(json.dumps(load("kernels/bfs/two_phase.cu", **{macros})))
+print(json.dumps(load("kernels/bfs/cuda/hybrid.cu", **{macros})))
 """
 
 
@@ -48,7 +48,7 @@ def test_the_text_of_a_kernel_is_all_that_is_compiled(path: str):
 def test_what_cupy_is_given_follows_every_edit(tmp_path: Path):
     tree = TreeCopy(tmp_path, ["kernels"])
     (tree.folder / "cupy.py").write_text(FAKE)
-    first, second, *_ = each_variant(read_source("kernels/bfs/two_phase.cu"))
+    first, second, *_ = each_variant(read_source("kernels/bfs/cuda/hybrid.cu"))
 
     def given(macros: dict[str, str]) -> dict[str, object]:
         found: dict[str, object] = json.loads(tree.python("-c", LOAD.format(macros=macros)))
@@ -58,7 +58,7 @@ def test_what_cupy_is_given_follows_every_edit(tmp_path: Path):
     assert given(first) == before
     other = given(second)
     assert (other["code"], other["options"] != before["options"]) == (before["code"], True)
-    for name in ("bfs/two_phase.cu", "bfs/frontier_queues.cuh", "cuda/types.cuh"):
+    for name in ("bfs/cuda/hybrid.cu", "bfs/cuda/frontier_queues.cuh", "cuda/types.cuh"):
         path = tree.folder / "kernels" / name
         path.write_text(path.read_text() + f"// {name} edited\n")
         after = given(first)

@@ -33,7 +33,7 @@ def compare(case: Case, ranks: Any, tolerance: float) -> None:
 
 
 @given(cases())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_ranks_are_those_of_networkx(case: Case) -> None:
     for tolerance in (1e-6, 1e-12):
         ranks = found(case, tolerance=tolerance)

@@ -100,7 +100,11 @@ def test_rows_are_ordered_by_classes(dtype: Any) -> None:
     graph = weighted("", 50, pairs, drawn)
     ordered = order_by_weight(checked(*graph.rows), symmetric=False)
     least = (ordered.weights.view(numpy.uint32) & ordered.mask).view(dtype)
+    keys = ordered.weights.view(numpy.uint32)
+    shift = 32 - int(ordered.mask).bit_count()
+    finer = numpy.unique(keys[keys > 0] >> max(shift - 1, 0))
     assert len(numpy.unique(least)) <= CLASSES
+    assert shift == 0 or finer[-1] - finer[0] + 2 > CLASSES, "classes are as narrow as their number allows"
     assert (least <= ordered.weights).all()
     for u in range(50):
         row = slice(graph.row_offsets[u], graph.row_offsets[u + 1])

@@ -135,6 +135,7 @@ def test_paths_that_may_not_fit_are_refused_with_numbers():
     # The sum of all weights is a bound as well.
     assert words_of((1 << 33) + 1, largest, largest << 8) == numpy.uint64
     assert words_of((1 << 33) + 1, 100, 1000) == numpy.uint32
+    assert words_of(1, largest, largest) == numpy.uint64, "a loop is added before it is compared"
 
 
 def test_more_vertices_than_predecessors_of_32_bits():
@@ -158,3 +159,10 @@ def test_what_cannot_be_is_refused():
         prepare(offsets, columns, numpy.ones(2, numpy.uint32))
     with pytest.raises(ValueError, match="source 3 is not a vertex; there are 3"):
         prepare(*graph.rows).run(3)
+
+
+def test_a_search_says_who_chose_its_strategy():
+    graph = weighted("", 3, [(0, 1), (1, 2)], numpy.array([1, 2], numpy.uint32))
+    found = {name: prepare(*graph.rows, strategy=name) for name in ("auto", "delta_stepping")}
+    assert {each.strategy for each in found.values()} == {"delta_stepping"}
+    assert [each.reason for each in found.values()] == ["it is the default", "asked for"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 import time
@@ -125,6 +126,39 @@ def test_an_import_is_let_end_before_a_stage_is_stopped(tmp_path, monkeypatch, a
     else:
         limited()
     assert seen == ["whole", "stopped"]
+
+
+@pytest.mark.parametrize("aside", [False, True])
+def test_what_garbage_collection_calls_is_let_end_before_a_stage_is_stopped(aside: bool) -> None:
+    """Python drops what is raised there, with a message; Dask has such a function on its workers."""
+    seen: list[str] = []
+
+    def called(phase: str, info: dict[str, int]) -> None:
+        for _ in range(20):
+            time.sleep(0.01)
+        seen.append(phase)
+
+    def work() -> None:
+        gc.collect()
+        for _ in range(1000):
+            time.sleep(0.01)
+
+    def limited() -> None:
+        gc.callbacks.append(called)
+        try:
+            with pytest.raises(TimeIsUp):
+                run_within(0.1, work)
+        finally:
+            gc.callbacks.remove(called)
+        seen.append("stopped")
+
+    if aside:
+        thread = threading.Thread(target=limited)
+        thread.start()
+        thread.join(20)
+    else:
+        limited()
+    assert seen == ["start", "stop", "stopped"]
 
 
 @pytest.mark.slow

@@ -147,3 +147,17 @@ def test_a_lost_result_takes_its_readers_out_of_the_queue() -> None:
     assert nodes.ready.nodes() == [a]
     nodes.move(a, DONE)
     assert nodes.ready.nodes() == [b]
+
+
+def test_a_node_that_reads_less_waits_for_the_rest_alone() -> None:
+    nodes = Nodes(plan_of(stage_run("a", MAKE), stage_run("b", MAKE, value=1), stage_run("c", ADD, "a", "b")))
+    a, b, c = (nodes[key] for key in "abc")
+    nodes.identify(b, ("x",))
+    nodes.move(b, DONE)
+    assert list(nodes.to_identify()) == [a]
+    nodes.rewire(c, stage_run("c", ADD, "b"))
+    assert (c.sources, c.undone, c.unknown) == ((b,), 0, 0)
+    assert (a.open, a.consumers, b.open, b.consumers) == (0, [], 1, [c])
+    assert list(nodes.to_identify()) == [c], "all that its recipe asks for is known"
+    nodes.move(c, WANTED)
+    assert nodes.ready.nodes() == [c]

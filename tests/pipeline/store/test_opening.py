@@ -268,3 +268,16 @@ def test_data_behind_a_link_are_damage_of_their_artifact_alone(tmp_path):
     damaged = cache.verify().damaged
     assert list(damaged) == [record.id]
     assert f"{record.path}/row_offsets is a link, which is not followed" in damaged[record.id]
+
+
+def test_what_is_no_file_is_left_to_who_asked_for_that(tmp_path: Path) -> None:
+    (tmp_path / "data" / "a").mkdir(parents=True)
+    obstructed: list[str] = []
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    files = LocalFiles(tmp_path, obstructed=lambda name, problem: obstructed.append(name))
+    assert files.read("data/a") is None
+    assert obstructed == ["data/a"]
+    assert (tmp_path / "data" / "a").is_dir()
+    assert len(list(Path("/proc/self/fd").iterdir())) == before, "what was opened to see what it is"
+    assert LocalFiles(tmp_path).read("data/a") is None
+    assert not (tmp_path / "data" / "a").exists(), "else it is moved out of the way"

@@ -15,27 +15,35 @@ from gravel.kernels.compiled.folder import folder_path
 ROOT = Path(__file__).resolve().parents[3]
 
 WITHOUT = (
-    "needs the folder stages/papers, which this copy of gravel lacks: install gravel with it, or leave {} out"
+    "needs the folders stages/papers and kernels/papers, and this copy of gravel lacks one: install gravel "
+    "with both, or leave {} out"
 )
 
 IMPORT_ALL = """
 import importlib, json, pkgutil
-import gravel.stages
+import gravel.stages, gravel.kernels
 from gravel.stages.sections.page import all_sections
-for each in pkgutil.walk_packages(gravel.stages.__path__, "gravel.stages."):
-    importlib.import_module(each.name)
+from gravel.stages.stage import has_papers
+assert not has_papers()
+for package in (gravel.stages, gravel.kernels):
+    for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not each.name.startswith("gravel.stages.papers"):
+            importlib.import_module(each.name)
 print(json.dumps([each.make.__name__ for each in all_sections()]))
 """
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of gravel without `stages/papers`."""
+@pytest.fixture(scope="module", params=["stages", "kernels"])
+def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of gravel without `stages/papers`, and one without `kernels/papers`."""
     tree = tmp_path_factory.mktemp("tree")
     shutil.copytree(ROOT / "gravel", tree / "gravel", symlinks=True)
-    shutil.copytree(ROOT / "stages", tree / "stages", ignore=shutil.ignore_patterns("papers", "__pycache__"))
-    for name in ("kernels", "pipeline", "docs"):
-        (tree / name).symlink_to(ROOT / name)
+    for name in ("stages", "kernels", "pipeline", "docs"):
+        if name == request.param:
+            less = shutil.ignore_patterns("papers", "__pycache__")
+            shutil.copytree(ROOT / name, tree / name, ignore=less)
+        else:
+            (tree / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "workflows", tree / "workflows", ignore=shutil.ignore_patterns("papers"))
     return tree
 

@@ -87,7 +87,7 @@ def test_a_single_pass_says_how_far_it_came(backend):
 def test_an_unfinished_pass_is_said(monkeypatch):
     """Threads lose links now and then; here one pass links nothing at all."""
     graph = symmetric_graph(4)
-    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.papers.moschou.passes_cpu._pass", lambda *given: True)
     found, measurement = find(graph, "cpu", strategy="afforest_single_pass")
     assert (found.component == numpy.arange(graph.vertex_count)).all()
     assert any("left components in parts" in each for each in measurement.notes)
@@ -126,7 +126,7 @@ def test_compressed_graphs_are_searched_as_they_are(backend, parameters, as_it_i
 def test_parts_of_components_are_verified_as_parts(monkeypatch):
     """What says that it is unfinished is checked for merged components, and counted; the rest is whole."""
     graph = symmetric_graph(4)
-    monkeypatch.setattr("gravel.kernels.components.cpu.passes._pass", lambda *given: True)
+    monkeypatch.setattr("gravel.kernels.papers.moschou.passes_cpu._pass", lambda *given: True)
     found, _ = find(graph, "cpu", strategy="afforest_single_pass")
     assert not found.converged
     checked = verify(context("cpu"), VerifyParameters(), graph=graph, traversal=found)

@@ -9,9 +9,9 @@ import numpy
 import pytest
 from pydantic import ValidationError
 
-from gravel.kernels.probes import GATHERS, LOOKUPS
-from gravel.kernels.probes.cpu import CPUProbes
-from gravel.kernels.probes.timed import Timed
+from gravel.kernels.papers.merrill2012.probes import GATHERS, LOOKUPS
+from gravel.kernels.papers.merrill2012.probes.cpu import CPUProbes
+from gravel.kernels.papers.merrill2012.probes.timed import Timed
 from gravel.stages.artifacts import Graph, Ordering, Probe
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import VerificationFailed

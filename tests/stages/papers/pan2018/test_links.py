@@ -90,7 +90,7 @@ def test_what_cannot_be_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         LinksParameters(transports=["wire", "wire"])
     with pytest.raises(ValidationError, match="smallest is 4096 bytes, and largest 64"):
         LinksParameters(smallest=4096, largest=64)
-    monkeypatch.setattr("gravel.kernels.probes.links.wire.WireLink.arrived", lambda *_: False)
+    monkeypatch.setattr("gravel.kernels.papers.pan2018.links.wire.WireLink.arrived", lambda *_: False)
     with pytest.raises(VerificationFailed, match="did not bring what was sent"):
         links(PlainContext(), LinksParameters(**SMALL))
 

@@ -1,0 +1,1 @@
+"""Liu et al., FlexBFS, PPoPP 2012 (poster)."""

@@ -1,0 +1,1 @@
+"""Moschou, GPU Acceleration with CUDA: Adaptive BFS & Afforest."""

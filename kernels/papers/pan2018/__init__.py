@@ -1,0 +1,1 @@
+"""Pan, Pearce, Owens, IPDPS 2018: what links take, and divisions of Kronecker graphs nobody has made."""
