@@ -75,10 +75,10 @@ def of_vertices(own: int, vertices: int) -> Table:
 
 
 def of_delegates(vertices: int) -> Table:
-    """Return what delegates take, a sixteenth of the vertices: told, in an index, and with their rows."""
+    """Return what delegates take, a sixteenth of the vertices: gathered, in an index, and with their rows."""
     count = vertices // 16
     return (
-        *table("host", "census", learned=("i8", (3, count))),
+        *table("host", "census", gathered=("i8", (3, count))),
         *delegate_index(vertices, "host", "divided"),
         *table("host", "divided", "turned", delegates=("i8", (2, count))),
         *table("host", "turned", rows=("i8", (2, count))),
