@@ -11,6 +11,8 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -48,6 +50,41 @@ class SinkMaker(Protocol):
 
     def open(self) -> AbstractContextManager[Callable[[DTypeLike], Sink]]:
         """Give what starts an array of a dtype; all are closed, and what they wrote is safe, at the end."""
+        ...
+
+
+class RangeWriter(Protocol):
+    """What ranks write ranges of one array with, which get it with their task."""
+
+    @property
+    def piece(self) -> int:
+        """Elements of a piece: no two ranks may write to one at the same time."""
+        ...
+
+    def write(self, first: int, values: NDArray[Any]) -> Any:
+        """Write the elements from `first` on; returns a receipt for `Ranges.add`."""
+        ...
+
+
+class Ranges(Protocol):
+    """An array that ranks write in ranges, which together are all of it."""
+
+    @property
+    def writer(self) -> RangeWriter:
+        """What goes to the ranks."""
+        ...
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether receipts bring the values, as where ranks see no common folder."""
+        ...
+
+    def add(self, receipts: Iterable[Any]) -> None:
+        """Take receipts in, row after row."""
+        ...
+
+    def close(self, rows: int) -> Array:
+        """End the array, which has so many rows, and hand it out."""
         ...
 
 
@@ -127,6 +164,10 @@ class Context(Protocol):
 
     def sink_maker(self) -> SinkMaker:
         """Return what ranks and items of `map` write arrays of the result with, instead of sending them."""
+        ...
+
+    def ranges(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Ranges:
+        """Start an output array of rows with this shape, which ranks write."""
         ...
 
     def map(
@@ -250,6 +291,57 @@ class MemorySinks:
         return nullcontext(MemorySink)
 
 
+@dataclass(frozen=True)
+class ReturnedWriter:
+    """What writes nothing, and returns the values instead (`RangeWriter`)."""
+
+    piece: int = 1 << 20
+
+    def write(self, first: int, values: NDArray[Any]) -> tuple[int, NDArray[Any]]:
+        """Return where the values belong, and them."""
+        return first, values
+
+
+class ReturnedRanges:
+    """An array whose ranges come back, and go into a sink when a row is whole (`Ranges`).
+
+    `sink` starts the array, and is called with the first range.
+    """
+
+    comes_back = True
+
+    def __init__(self, sink: Callable[[], Sink], row_shape: tuple[int, ...]) -> None:
+        self.writer = ReturnedWriter()
+        self._start, self._row_shape = sink, row_shape
+        self._sink: Sink | None = None
+        self._waiting: dict[int, NDArray[Any]] = {}
+        self._row: list[NDArray[Any]] = []
+        self._end = 0
+
+    def add(self, receipts: Iterable[tuple[int, NDArray[Any]]]) -> None:
+        """Take ranges in; those of a row may come in any order."""
+        import numpy
+
+        self._waiting.update(receipts)
+        while (values := self._waiting.pop(self._end, None)) is not None:
+            self._end += len(values)
+            self._row.append(values)
+            if self._end % math.prod(self._row_shape) == 0:
+                self._whole().append(numpy.concatenate(self._row).reshape(-1, *self._row_shape))
+                self._row.clear()
+
+    def close(self, rows: int) -> Array:
+        """End the array."""
+        if self._waiting or self._row or self._end != rows * math.prod(self._row_shape):
+            raise ValueError(f"ranges up to element {self._end} are no array of {rows} rows")
+        return self._whole().close()
+
+    def _whole(self) -> Sink:
+        if self._sink is None:
+            self._sink = self._start()
+        return self._sink
+
+
 def _copy(rows: NDArray[Any], out: NDArray[Any]) -> None:
     """Copy rows, on several threads where there are many."""
     from gravel.kernels.placement.pinned import fill
@@ -283,6 +375,10 @@ class PlainContext:
     def sink_maker(self) -> SinkMaker:
         """Return what keeps arrays in memory."""
         return MemorySinks()
+
+    def ranges(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Ranges:
+        """Start an array whose ranges come back."""
+        return ReturnedRanges(partial(self.sink, dtype, row_shape), row_shape)
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], *, on_reserved: bool = False

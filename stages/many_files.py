@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -72,12 +73,13 @@ def read_pieces(
         if times > 1:
             context.remark(f"{shown(file)} is listed {times} times, and its edges count as often")
     kept, sizes, found = are_kept(files), list(map(text_size, files)), []
+    ends = [0, *accumulate(sizes)]
     context.make_parts(parts, kept=kept)
     for number, (stage, parameters) in enumerate(parts):
-        file, before = files[number], sum(sizes[:number])
+        file, before = files[number], ends[number]
 
         def progress(done: int, before: int = before) -> None:
-            context.progress(before + done, sum(sizes), "B")
+            context.progress(before + done, ends[-1], "B")
 
         try:
             part = context.part(stage, parameters, kept=kept, progress=progress)

@@ -19,6 +19,10 @@ LARGEST = HISTOGRAM - 1
 """Degrees above this count as this: no threshold that large keeps any delegate worth having."""
 
 
+THRESHOLDS = tuple(sorted({0, *(round(2 ** (half / 2)) for half in range(33))}))
+"""Thresholds at which graphs are divided: powers of the square root of 2."""
+
+
 @dataclass(frozen=True)
 class Division:
     """Vertices and arcs at one threshold; `mixed` counts nd and dn arcs together."""
@@ -37,7 +41,10 @@ class Division:
 
 @dataclass(frozen=True)
 class Census:
-    """Histograms over capped degrees, int64 each: of vertices, and of arcs by either end."""
+    """Histograms over capped degrees, int64 each: of vertices, and of arcs by either end.
+
+    Arcs may have been counted by `classes` of degrees, which tell divisions at `THRESHOLDS` alone.
+    """
 
     of_degree: NDArray[Any]
     busier: NDArray[Any]
@@ -62,12 +69,25 @@ class Census:
         return Division(threshold, delegates, nn, arcs - nn - int(dd.sum()), int(dd.sum()))
 
     def curve(self) -> list[Division]:
-        """Divide the graph at powers of the square root of 2, up to the largest degree."""
-        steps = {round(2 ** (half / 2)) for half in range(33) if 2 ** (half / 2) <= 2 * self.largest}
-        return [self.at(threshold) for threshold in sorted({0, *steps})]
+        """Divide the graph at `THRESHOLDS`, up to the largest degree."""
+        most = 2 * self.largest
+        return [self.at(each) for each in THRESHOLDS if each <= 1 or each <= most]
 
 
 def capped(degrees: NDArray[Any]) -> NDArray[numpy.uint16]:
     """Give degrees as the census takes them."""
     few: NDArray[numpy.uint16] = numpy.minimum(degrees, LARGEST).astype(numpy.uint16)
     return few
+
+
+def classes(degrees: NDArray[Any]) -> NDArray[numpy.uint8]:
+    """Give the places in `THRESHOLDS` of the smallest thresholds that are not below degrees."""
+    few: NDArray[numpy.uint8] = numpy.searchsorted(THRESHOLDS, capped(degrees)).astype(numpy.uint8)
+    return few
+
+
+def of_classes(counts: NDArray[Any]) -> NDArray[numpy.int64]:
+    """Make a histogram over capped degrees from counts of classes: each counts as its largest degree."""
+    histogram = numpy.zeros(LARGEST + 1, numpy.int64)
+    histogram[numpy.minimum(THRESHOLDS, LARGEST)] = counts[: len(THRESHOLDS)]
+    return histogram

@@ -249,9 +249,12 @@ class Residency:
         self._names: dict[str, str] = {}
 
     def bytes_to_keep(self, node: Node, need: Need) -> int:
-        """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made."""
+        """Return the bytes of a result that is to stay in memory, 0 for one that is written as it is made.
+
+        Ranks write theirs, each its part, so that no worker has it whole.
+        """
         size = sum(extent.bytes for extent in need.outputs)
-        if not node.run.keep or not MIN_BYTES <= size <= self.budget:
+        if not node.run.keep or need.workers > 1 or not MIN_BYTES <= size <= self.budget:
             return 0
         if node.losses or need.host_bytes + size > self._capacity:
             return 0  # if its worker was lost, it may be memory that it lacked

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gravel.pipeline.core.errors import GravelError
-from gravel.pipeline.store.elsewhere import SinksElsewhere, WrittenElsewhere
+from gravel.pipeline.store.elsewhere import RangesSink, SinksElsewhere, WrittenElsewhere
 from gravel.pipeline.store.failures import storage_errors
 from gravel.pipeline.store.files import sync_folder
 from gravel.pipeline.store.folder import CacheFolder, Prepared, publish
@@ -130,6 +130,21 @@ class ArtifactWriter:
         """Return what makes sinks in other processes, whose arrays `prepare` takes as its own."""
         host = socket.gethostname()
         return SinksElsewhere(self._cache.root, self._staged(), host, self._durable, self._passing)
+
+    def ranges(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> RangesSink:
+        """Start an array of rows of this shape, whose ranges other processes write."""
+        sink = RangesSink(
+            self._staged() / uuid.uuid4().hex,
+            dtype,
+            tuple(row_shape),
+            self._threads,
+            root=self._cache.root,
+            durable=self._durable,
+            passing=self._passing,
+            before_each=self._before_each,
+        )
+        self._sinks.append(sink)
+        return sink
 
     def _staged(self) -> Path:
         if self._staging is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -15,7 +16,16 @@ from gravel.pipeline.core.errors import shown as shown_in_message
 from gravel.pipeline.store.checkpoints import StoredCheckpoint
 from gravel.pipeline.workers.failure import StageLog
 from gravel.pipeline.workers.protocol import Progress
-from gravel.stages.context import Checkpoint, MemorySink, MemorySinks, Part, Sink, SinkMaker
+from gravel.stages.context import (
+    Checkpoint,
+    MemorySink,
+    MemorySinks,
+    Part,
+    Ranges,
+    ReturnedRanges,
+    Sink,
+    SinkMaker,
+)
 from gravel.stages.rank_group import Report
 from gravel.stages.urls import hidden_in_text, visible
 
@@ -117,6 +127,12 @@ class WorkerContext:
     def sink_maker(self) -> SinkMaker:
         """Return what other processes write arrays of the result with."""
         return MemorySinks() if self.writer is None else self.writer.sinks_elsewhere()
+
+    def ranges(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> Ranges:
+        """Start an output array that ranks write; without a folder that all see, its ranges come back."""
+        if self.writer is None or not self.shares_scratch:
+            return ReturnedRanges(partial(self.sink, dtype, row_shape), row_shape)
+        return self.writer.ranges(dtype, row_shape)
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
         """Report how far the stage is; most reports in quick succession are dropped, the last is not."""

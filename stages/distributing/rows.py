@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.buffers import Table, make
+from gravel.kernels.csr import Rows
 from gravel.kernels.csr.buffers import ROW
 from gravel.kernels.csr.buffers import columns as columns_of
 from gravel.kernels.csr.rows import RowBuilder
 from gravel.kernels.csr.split import split
 from gravel.kernels.partition.distributor.buffers import counted_rows, rows_of_delegates
-from gravel.kernels.partition.distributor.cpu import RankBuilder
+from gravel.kernels.partition.distributor.cpu import RankBuilder, count_columns
 from gravel.kernels.partition.layout import Subgraph
 from gravel.kernels.partition.shares import narrow
 from gravel.stages.distributing import buffers
@@ -49,20 +50,28 @@ class SpilledRows:
         )
         self._ends = numpy.array(self.bounds)
         self._whole = RowBuilder(counts, self._dtype) if len(self.bounds) == 2 else None
-        self._spool = Spool(folder, len(self.bounds) - 1, self._dtype)
+        # Rows of a rank are fewer than 2^32, whatever is in them.
+        self._spool = Spool(folder, len(self.bounds) - 1, numpy.dtype(numpy.uint32), self._dtype)
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
         """Put arcs, all of which were counted, into their rows."""
         if self._whole is not None:
             self._whole.add(rows, columns)
         else:
-            arcs = rows.astype(self._dtype, copy=False), columns.astype(self._dtype, copy=False)
+            arcs = rows.astype(numpy.uint32, copy=False), columns.astype(self._dtype, copy=False)
             self._spool.add(*split(*arcs, self._ends, direction="as_given", keep_loops=True))
 
-    def finish(self, columns: NDArray[Any], *, keep_duplicates: bool) -> tuple[NDArray[numpy.int64], int]:
-        """Write sorted columns to the front of an array; returns row offsets, and the count of columns."""
-        offsets = buffers.offsets(len(self._counts) - 2).make(numpy)
+    def finish(self, columns: NDArray[Any], offsets: NDArray[numpy.int64], *, keep_duplicates: bool) -> int:
+        """Write sorted columns to the front of an array, and row offsets; returns the count of columns."""
         end = 0
+        for first, last, made in self._made(keep_duplicates=keep_duplicates):
+            columns[end : end + len(made.column_indices)] = made.column_indices
+            offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
+            end += len(made.column_indices)
+        return end
+
+    def _made(self, *, keep_duplicates: bool) -> Iterator[tuple[int, int, Rows]]:
+        """Sort one range after the other; yields its first row, its end and its rows."""
         with closing(self._spool):
             for index, (first, last) in enumerate(pairwise(self.bounds)):
                 builder = self._whole or RowBuilder(
@@ -73,24 +82,27 @@ class SpilledRows:
                 self._whole = None
                 made = builder.finish(keep_duplicates=keep_duplicates, vertex_count=self._vertex_count)
                 del builder
-                columns[end : end + len(made.column_indices)] = made.column_indices
-                offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
-                end += len(made.column_indices)
+                yield first, last, made
                 self._spool.remove(index)
-        return offsets, end
+
+
+Spilled = TypeVar("Spilled", bound=SpilledRows)
 
 
 class SpillingBuilder(RankBuilder):
     """Rank `rank` of `ranks` of a graph from files, with `memory` bytes for arcs and the rest in files.
 
-    Raises StageError where the arcs of one vertex do not fit.
+    With `in_files`, what vertices take is in files, too. Raises StageError where the arcs of one vertex do
+    not fit.
     """
 
-    def __init__(self, source: NumberedEdges, ranks: int, rank: int, folder: Path, memory: int) -> None:
-        super().__init__(source, ranks, rank)
-        self._folder, self._memory = folder, memory
+    def __init__(
+        self, source: NumberedEdges, ranks: int, rank: int, folder: Path, memory: int, *, in_files: bool
+    ) -> None:
+        self._folder, self._memory, self._in_files = folder, memory, in_files
         self._files = count()
         self._rows: SpilledRows | None = None
+        super().__init__(source, ranks, rank)
 
     def close_counts(self) -> None:
         """Cut the rows into ranges that fit."""
@@ -107,15 +119,24 @@ class SpillingBuilder(RankBuilder):
         assert self._rows is not None
         table = (columns_of(self._rows.arcs, self._dtype.str[1:], "host"),)
         columns = self._made(table)["columns"]
-        self._offsets, arcs = self._rows.finish(columns, keep_duplicates=False)
+        self._offsets = self._of_vertices((buffers.offsets(self._local),))["offsets"]
+        arcs = self._rows.finish(columns, self._offsets, keep_duplicates=False)
         self._columns = columns[:arcs]
         self._rows = None
 
     def _spilled(self, counts: NDArray[numpy.int64], dtype: Any, vertex_count: int) -> SpilledRows:
+        return self._cut(SpilledRows, counts, dtype, vertex_count)
+
+    def _cut(
+        self, kind: type[Spilled], counts: NDArray[numpy.int64], dtype: Any, vertex_count: int
+    ) -> Spilled:
         try:
-            return SpilledRows(self._folder, counts, dtype, vertex_count, self._memory)
+            return kind(self._folder, counts, dtype, vertex_count, self._memory)
         except StageError as error:
             raise StageError(error.message, hint="give `memory` more, or leave that vertex out") from None
+
+    def _of_vertices(self, table: Table) -> dict[str, NDArray[Any]]:
+        return self._made(table) if self._in_files else super()._of_vertices(table)
 
     def _made(self, table: Table) -> dict[str, NDArray[Any]]:
         """Make arrays in the pages of files, which the system writes out where memory is short."""
@@ -128,9 +149,8 @@ class SpillingBuilder(RankBuilder):
         return made
 
     def _turned(self, nd: Subgraph) -> Subgraph:
-        rows = numpy.arange(len(nd.row_offsets) - 1, dtype=numpy.uint32)
-        lengths = numpy.diff(nd.row_offsets)
-        return self._of_delegates(len(rows), lambda: _turned_arcs(rows, lengths, nd.column_indices))
+        turned = lambda: (arcs[:2] for arcs in turned_arcs(*nd))  # noqa: E731
+        return self._of_delegates(len(nd.row_offsets) - 1, turned)
 
     def _both_ways(self, tails: NDArray[Any], heads: NDArray[Any]) -> Subgraph:
         def arcs() -> Iterator[Arcs]:
@@ -145,21 +165,26 @@ class SpillingBuilder(RankBuilder):
         """Build the rows of delegates from arcs that can be gone through twice."""
         counts = make(counted_rows(len(self._delegates)), numpy)["counts"]
         for rows, _ in arcs():
-            counts[2:] += numpy.bincount(rows, minlength=len(self._delegates))
+            count_columns(rows, counts[2:])
         spilled = self._spilled(counts, numpy.uint32, max(1, columns))
         for rows, heads in arcs():
             spilled.add(rows, heads)
         made = self._made(rows_of_delegates(0, spilled.arcs)[1:])["columns"]
-        offsets, _ = spilled.finish(made, keep_duplicates=True)
+        offsets = buffers.offsets(len(self._delegates)).make(numpy)
+        spilled.finish(made, offsets, keep_duplicates=True)
         return Subgraph(narrow(offsets), made)
 
 
-def _turned_arcs(rows: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any]) -> Iterator[Arcs]:
-    """Yield the arcs of rows turned around, about `STEP` at a time."""
-    ends = numpy.cumsum(lengths, dtype=numpy.int64)
-    first = 0
-    while first < len(rows):
-        begin = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(numpy.searchsorted(ends, begin + STEP, side="right")))
-        yield columns[begin : int(ends[last - 1])], numpy.repeat(rows[first:last], lengths[first:last])
+def turned_arcs(
+    offsets: NDArray[Any], columns: NDArray[Any]
+) -> Iterator[tuple[NDArray[Any], NDArray[Any], slice]]:
+    """Yield the arcs of rows turned around, about `STEP` of at most as many rows, and which arcs they are."""
+    first, rows = 0, len(offsets) - 1
+    while first < rows:
+        begin, upto = int(offsets[first]), min(rows, first + STEP)
+        fits = int(numpy.searchsorted(offsets[first : upto + 1], begin + STEP, side="right")) - 1
+        last = min(upto, first + max(1, fits))
+        names = numpy.arange(first, last, dtype=numpy.uint32)
+        some = slice(begin, int(offsets[last]))
+        yield columns[some], numpy.repeat(names, numpy.diff(offsets[first : last + 1])), some
         first = last

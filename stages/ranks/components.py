@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.errors import StageError
+from gravel.stages.ranks.label_ranges import WrittenComponents, may_be_written
 from gravel.stages.ranks.partition import ON_CPU
 from gravel.stages.stage import Extent
 from gravel.stages.traversal.strategy import barrier_limit
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from gravel.kernels.components import ComponentsResult
     from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.partition.layout import RankPart
-    from gravel.stages.context import Context
+    from gravel.stages.context import Context, Ranges, RangeWriter
     from gravel.stages.rank_group import RankContext
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
@@ -80,14 +81,16 @@ class ComponentsTask:
     runs: int
     barrier_seconds: float
     backend: str = "cpu"
+    writer: RangeWriter | None = None  # without one, labels go back
 
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """One rank's labels of the last run, and its milliseconds in each."""
+    """One rank's labels of the last run, or receipts for them, and its milliseconds in each."""
 
     last: RankComponents
     milliseconds: tuple[float, ...]
+    receipts: Sequence[Any] = ()
 
 
 def find_as_rank(rank_group: RankContext, task: ComponentsTask) -> RankAnswer:
@@ -102,7 +105,11 @@ def find_as_rank(rank_group: RankContext, task: ComponentsTask) -> RankAnswer:
         set_threads(task.threads)
 
     def finish(found: RankComponents, times: list[float]) -> RankAnswer:
-        return RankAnswer(replace(found, component=on_host(found.component)), tuple(times))
+        component = on_host(found.component)
+        if task.writer is None:
+            return RankAnswer(replace(found, component=component), tuple(times))
+        receipts = write_components(rank_group, component, task.vertex_count, task.writer)
+        return RankAnswer(replace(found, component=component[:0]), tuple(times), receipts)
 
     return find_together(
         rank_group,
@@ -118,6 +125,19 @@ def find_as_rank(rank_group: RankContext, task: ComponentsTask) -> RankAnswer:
         finish=finish,
         barrier_seconds=task.barrier_seconds,
     )
+
+
+def write_components(
+    rank_group: RankContext, component: Any, vertices: int, writer: RangeWriter
+) -> list[Any]:
+    """Write labels as one rank, together with all ranks; returns receipts."""
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.stages.ranks.label_ranges import write_in_order
+
+    # What one program posts must not be taken for what the next does.
+    rank_group.barrier()
+    end = Endpoint(rank_group)
+    return drive(write_in_order(end, component, vertices, 0, writer, component.dtype), rank_group)
 
 
 def find_together(
@@ -231,15 +251,29 @@ class RankGroupComponents:
             )
             for rank in range(ranks)
         ]
+        self._written: Ranges | None = None
+        self.labels_of = self._written_labels if may_be_written(graph) else None
+
+    def _written_labels(self, *given: Any) -> WrittenComponents:
+        made = WrittenComponents(*given)
+        self._written = made.ranges
+        return made
 
     def several(self, runs: int) -> tuple[ComponentsResult, list[float], dict[str, Any]]:
         """Find the components `runs` times; the slowest rank's time is that of a run."""
+        from gravel.kernels.components import ComponentsResult
         from gravel.kernels.partition.components import joined
 
-        tasks = [dataclasses.replace(task, runs=runs) for task in self._tasks]
+        writer = None if self._written is None else self._written.writer
+        tasks = [dataclasses.replace(task, runs=runs, writer=writer) for task in self._tasks]
         answers: Sequence[RankAnswer] = self._context.rank_group(find_as_rank, tasks)
         times = [max(each) for each in zip(*(answer.milliseconds for answer in answers), strict=True)]
         ranks = [answer.last for answer in answers]
+        if self._written is not None:
+            for answer in answers:
+                self._written.add(answer.receipts)
+            none = ComponentsResult(None, times[-1], "partition")
+            return none, times, exchange_record(ranks)
         return joined(ranks, times[-1]), times, exchange_record(ranks)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from gravel.stages.context import Context, written
+from gravel.stages.context import Context, Ranges
 from gravel.stages.partitioning.resident import Recipe, run_ranks
 from gravel.stages.ranks.distributed_rank import (
     ComponentsAnswer,
@@ -20,7 +20,7 @@ from gravel.stages.ranks.distributed_rank import (
     ready_as_rank,
     work_as_rank,
 )
-from gravel.stages.traversal.labels import LabelRows
+from gravel.stages.ranks.label_ranges import LabelRanges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,17 +60,15 @@ def search_distributed(
         notes.append(MADE_ANEW)
     preparing = (time.perf_counter() - started) * 1e3
     sources = _sources(context, parameters, graph, task)
-    labels = LabelRows(context.sink, graph.vertex_count, parameters.output)
+    labels = LabelRanges(context, graph.vertex_count, parameters.output)
     checks: list[Any] | None = [] if parameters.output == "checks" else None
     records: list[dict[str, Any]] = []
     try:
         if len(sources):
             run_ranks(context, work_as_rank, replace(task, sources=(int(sources[0]),), check=False), ranks)
-        for source, answers in _answers(context, task, sources.tolist(), ranks):
+        for source, answers in _answers(context, task, sources.tolist(), ranks, labels):
             records.append(_record(source, answers))
-            if checks is None:
-                labels.append(*_together(labels, graph.vertex_count, answers))
-            else:
+            if checks is not None:
                 checks.append([asdict(check) for check in answers[0].checks])
             context.progress(len(records), len(sources), "searches")
     finally:
@@ -161,7 +159,6 @@ def _task_of(
         options=options,
         transport=parameters.transport,
         check=checks,
-        labels=not checks,
     )
     return task, are, notes
 
@@ -184,39 +181,18 @@ def _sources(
 
 
 def _answers(
-    context: Context, task: RankTask, sources: Sequence[int], ranks: int
+    context: Context, task: RankTask, sources: Sequence[int], ranks: int, labels: LabelRanges
 ) -> Iterator[tuple[int, list[RankAnswer]]]:
-    from gravel.stages.traversal.memory import LABEL_BYTES
-
-    size = CHECKED_AT_ONCE
-    if task.labels:
-        size = max(1, LABEL_BYTES // (12 * max(1, _vertices(task))))
+    size = CHECKED_AT_ONCE if task.check else labels.together
     for first in range(0, len(sources), size):
         several = tuple(sources[first : first + size])
-        by_worker = run_ranks(context, work_as_rank, replace(task, sources=several), ranks)
+        asked = replace(task, sources=several, writers=None if task.check else labels.writers())
+        by_worker = run_ranks(context, work_as_rank, asked, ranks)
         by_rank = sorted(by_worker, key=lambda answers: answers[0].rank)
         for place, source in enumerate(several):
-            yield source, [answers[place] for answers in by_rank]
-
-
-def _vertices(task: RankTask) -> int:
-    import json
-
-    from gravel.kernels.generate import size
-
-    return size(task.recipe.name, **json.loads(task.recipe.arguments)).vertices
-
-
-def _together(labels: LabelRows, vertex_count: int, answers: Sequence[RankAnswer]) -> tuple[Any, Any]:
-    """Put the ranks' labels together, of those that are written."""
-    import numpy
-
-    from gravel.kernels.partition.search import put_together
-
-    distance = None if labels.distances is None else numpy.empty(vertex_count, numpy.int32)
-    predecessor = None if labels.predecessors is None else numpy.empty(vertex_count, labels.tree)
-    put_together([answer.labels for answer in answers], distance, predecessor)
-    return distance, predecessor
+            answers = [answers[place] for answers in by_rank]
+            labels.add([answer.written for answer in answers])
+            yield source, answers
 
 
 def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
@@ -224,7 +200,7 @@ def _record(source: int, answers: Sequence[RankAnswer]) -> dict[str, Any]:
     from gravel.stages.ranks.levels import levels_by_rank
 
     labels = [answer.labels for answer in answers]
-    sums = answers[0].sums
+    sums = answers[0].written.sums
     arcs = int(sums.arcs.sum())
     depth = len(sums.vertices) - 1
     pulled = [level for level, way in enumerate(directions_of(labels)[: depth + 1]) if way == "pull"]
@@ -251,6 +227,7 @@ def find_distributed(
     the traversal. Raises `StageError` for what a distributed graph does not have, and where GPUs cannot read
     each other's memory.
     """
+    from gravel.kernels.arrays import index_dtype
     from gravel.kernels.strategy import Ran
     from gravel.stages.artifacts import Measurement, Traversal
     from gravel.stages.ranks.components import exchange_record
@@ -260,6 +237,7 @@ def find_distributed(
     from gravel.stages.traversal.strategy import backend_of_search, barrier_limit
 
     backend, checks = backend_of_search(parameters, context.machine), parameters.output == "checks"
+    ranges = None if checks else context.ranges(index_dtype(graph.vertex_count))
     task = ComponentsTask(
         recipe=Recipe.of(graph),
         backend=backend,
@@ -267,7 +245,7 @@ def find_distributed(
         runs=1 + RUNS,
         barrier_seconds=barrier_limit(parameters.tuning),
         check=checks,
-        labels=not checks,
+        writer=None if ranges is None else ranges.writer,
     )
     where, notes = whereabouts(context, graph, backend)
     started = time.perf_counter()
@@ -293,7 +271,7 @@ def find_distributed(
         notes.append("no labels were kept: the last run's were checked on its ranks")
     traversal = Traversal(
         algorithm="components",
-        component=None if checks else _labels(context, answers),
+        component=None if ranges is None else _component(ranges, answers, graph.vertex_count),
         vertex_count=graph.vertex_count,
         checks=[[asdict(check) for check in answers[0].checks]] if checks else None,
     )
@@ -313,8 +291,7 @@ def find_distributed(
     return traversal, measurement
 
 
-def _labels(context: Context, answers: Sequence[ComponentsAnswer]) -> Any:
-    from gravel.kernels.partition.components import joined
-
-    component = joined([answer.last for answer in answers], 0.0).component
-    return written(context, component)
+def _component(ranges: Ranges, answers: Sequence[ComponentsAnswer], vertices: int) -> Any:
+    for answer in answers:
+        ranges.add(answer.receipts)
+    return ranges.close(vertices)

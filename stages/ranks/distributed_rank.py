@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from gravel.kernels.partition.components import RankComponents
     from gravel.kernels.partition.program import RankLabels
     from gravel.kernels.verify import Check
-    from gravel.kernels.verify.ranks import LevelSums
+    from gravel.stages.context import RangeWriter
     from gravel.stages.rank_group import RankContext
+    from gravel.stages.ranks.label_ranges import LabelWriters, WrittenLabels
 
 
 @dataclass(frozen=True)
@@ -31,18 +32,18 @@ class RankTask:
     options: SearchOptions
     transport: str = "auto"
     check: bool = False
-    labels: bool = True
+    writers: LabelWriters | None = None  # without them no labels are kept
     sources: tuple[int, ...] = ()
     draw: tuple[int, int] | None = None  # how many, and the seed
 
 
 @dataclass(frozen=True)
 class RankAnswer:
-    """Answer of one rank on one search; `sums` and `checks` are of all ranks."""
+    """Answer of one rank on one search; `checks` are of all ranks."""
 
     rank: int
-    labels: RankLabels  # without arrays unless they are wanted
-    sums: LevelSums
+    labels: RankLabels  # without arrays
+    written: WrittenLabels
     checks: tuple[Check, ...]
 
 
@@ -60,7 +61,11 @@ def work_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
             searcher.leave(named)
         resident.kept.clear()
         return []
-    return [_search(named, resident, task, source) for source in task.sources]
+    answers: list[RankAnswer] = []
+    for source in task.sources:
+        answers.append(_search(named, resident, task, source))
+        task = replace(task, writers=task.writers and task.writers.after(answers[-1].written))
+    return answers
 
 
 def ready_as_rank(rank_group: RankContext, task: RankTask | ComponentsTask) -> bool:
@@ -84,20 +89,21 @@ def _drawn(rank_group: RankContext, resident: Resident, count: int, seed: int) -
 
 def _search(rank_group: RankContext, resident: Resident, task: RankTask, source: int) -> RankAnswer:
     from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.verify.ranks import check_program, sum_levels_program
+    from gravel.kernels.verify.ranks import check_program
+    from gravel.stages.ranks.label_ranges import write_labels
 
-    labels = search_here(rank_group, resident, task, source)
+    found = search_here(rank_group, resident, task, source)
     checker = checker_of(resident, rank_group.size)
     # What one program posts must not be taken for what the next does.
     rank_group.barrier()
+    checks: list[Check] = []
     with wire_of(rank_group, task.backend) as wire:
         end = Endpoint(wire)
-        sums = drive(sum_levels_program(end, checker, labels.distance), wire)
-        checks: list[Check] = []
+        labels, written = write_labels(end, wire, checker, found, task.writers)
         if task.check:
-            found = labels.distance, labels.predecessor
-            checks = drive(check_program(end, checker, source, *found, max_depth=task.asked.max_depth), wire)
-    return RankAnswer(rank_group.rank, _to_host(labels, task.labels), sums, tuple(checks))
+            own = found.distance, found.predecessor
+            checks = drive(check_program(end, checker, source, *own, max_depth=task.asked.max_depth), wire)
+    return RankAnswer(rank_group.rank, labels, written, tuple(checks))
 
 
 def search_here(rank_group: RankContext, resident: Resident, task: RankTask, source: int) -> RankLabels:
@@ -135,21 +141,9 @@ def search_here(rank_group: RankContext, resident: Resident, task: RankTask, sou
     return found
 
 
-def _to_host(labels: RankLabels, wanted: bool) -> RankLabels:
-    """Bring labels to the host, or leave them behind."""
-    import numpy
-
-    from gravel.kernels.arrays import on_host
-
-    if not wanted:
-        return replace(labels, distance=numpy.empty(0, numpy.int32), predecessor=None)
-    distance: Any = on_host(labels.distance)
-    return replace(labels, distance=distance, predecessor=on_host(labels.predecessor))
-
-
 @dataclass(frozen=True)
 class ComponentsTask:
-    """Task of each rank: how often to find components, whether to check labels and give them back."""
+    """Task of each rank: how often to find components, and whether to check labels, or to write them."""
 
     recipe: Recipe
     backend: str
@@ -157,7 +151,7 @@ class ComponentsTask:
     runs: int
     barrier_seconds: float
     check: bool
-    labels: bool
+    writer: RangeWriter | None
 
 
 @dataclass(frozen=True)
@@ -165,7 +159,8 @@ class ComponentsAnswer:
     """Answer of one rank; `checks` are of all ranks."""
 
     rank: int
-    last: RankComponents  # without labels unless they are wanted
+    last: RankComponents  # without labels
+    receipts: tuple[Any, ...]
     milliseconds: tuple[float, ...]  # of each run
     named: int  # components whose smallest vertex is the rank's
     checks: tuple[Check, ...]
@@ -199,16 +194,18 @@ def _answer(
     found: RankComponents,
     times: list[float],
 ) -> ComponentsAnswer:
-    import numpy
-
     from gravel.kernels.arrays import on_host
+    from gravel.stages.ranks.components import write_components
 
     component = found.component
     named = _named(rank_group, component, resident.backend)
     checks = check_labels(rank_group, resident, component) if task.check else []
-    kept: Any = on_host(component) if task.labels else numpy.empty(0, component.dtype)
-    last = replace(found, component=kept)
-    return ComponentsAnswer(rank_group.rank, last, tuple(times), named, tuple(checks))
+    receipts: list[Any] = []
+    if task.writer is not None:
+        given = resident.share.vertex_count, task.writer
+        receipts = write_components(rank_group, on_host(component), *given)
+    last = replace(found, component=component[:0])
+    return ComponentsAnswer(rank_group.rank, last, tuple(receipts), tuple(times), named, tuple(checks))
 
 
 def _named(rank_group: RankContext, component: Any, backend: str) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gravel.stages.artifacts import CompressedGraph, Partition
 from gravel.stages.rows.encoded import damage_refused, encoded_ranks
 from gravel.stages.traversal.graph import (
+    BLOCK,
     DECODED,
     STORED_COLUMNS,
     SearchedGraph,
@@ -34,22 +36,26 @@ def read_partition(
     notes: Sequence[str] = (),
 ) -> SearchedGraph:
     """Read all ranks of a partition, of columns or compressed; GPUs that search them read them once more."""
+    import numpy
+
     from gravel.stages.partition import load_partition
 
     notes = [*notes, *([ON_CPU] if machine.backend == "cuda" else [])]
     loaded = load_partition(plain) if isinstance(plain, Partition) else read_encoded_ranks(plain)
-    offsets = partition_offsets(loaded)
+    offsets: Any = PartitionOffsets(loaded)
     ends = None
     if isinstance(plain, Partition) and has_loops_or_duplicates(plain):
         from gravel.kernels.partition.chunks import assemble
 
         ends = edge_ends_of_columns(plain, *assemble(loaded))
+    if permutation is not None or ends is not None:
+        offsets = numpy.asarray(offsets)
     return SearchedGraph(
         vertex_count=plain.vertex_count,
         arc_count=plain.arc_count,
         symmetric=plain.symmetric,
         backend="cpu",
-        first_offsets=first_offsets(offsets, permutation),
+        first_offsets=offsets if permutation is None else first_offsets(offsets, permutation),
         extra_ends=extra_ends(ends, offsets, permutation),
         permutation=permutation,
         row_offsets=None,
@@ -61,21 +67,58 @@ def read_partition(
     )
 
 
-def partition_offsets(graph: PartitionedGraph) -> NDArray[Any]:
-    """Count the arcs of every vertex over all ranks, summed up as the row offsets of the whole graph."""
-    import numpy
+class PartitionOffsets:
+    """Row offsets of a whole graph that ranks have: some vertices at a time, or as an array of all."""
 
-    from gravel.kernels.partition.layout import row_lengths
+    def __init__(self, graph: PartitionedGraph) -> None:
+        self._graph = graph
 
-    offsets = numpy.zeros(graph.vertex_count + 1, numpy.int64)
-    degrees = offsets[1:]
-    delegates = graph.delegates.astype(numpy.int64)
-    for part in graph.parts:
-        own = degrees[part.rank :: graph.ranks]
-        own += row_lengths(part.nn) + row_lengths(part.nd)
-        degrees[delegates] += row_lengths(part.dn) + row_lengths(part.dd)
-    numpy.cumsum(degrees, out=degrees)
-    return offsets
+    def blocks(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield as `gravel.stages.traversal.graph.offset_blocks` does."""
+        import numpy
+
+        end = 0
+        for first in range(0, max(1, self._graph.vertex_count), BLOCK):
+            last = min(first + BLOCK, self._graph.vertex_count)
+            offsets = numpy.empty(last - first + 1, numpy.int64)
+            offsets[0] = end
+            numpy.cumsum(self._degrees(first, last), out=offsets[1:])
+            offsets[1:] += end
+            end = int(offsets[-1])
+            yield first, offsets
+
+    def _degrees(self, first: int, last: int) -> NDArray[Any]:
+        """Count the arcs of some vertices over all ranks."""
+        import numpy
+
+        graph = self._graph
+        degrees = numpy.zeros(last - first, numpy.int64)
+        low, high = numpy.searchsorted(graph.delegates, (first, last)).tolist()
+        busy = graph.delegates[low:high].astype(numpy.int64) - first
+        for part in graph.parts:
+            begin, end = (-(-(each - part.rank) // graph.ranks) for each in (first, last))
+            own = degrees[(part.rank - first) % graph.ranks :: graph.ranks]
+            for rows in (part.nn, part.nd):
+                offsets = rows.row_offsets[begin : end + 1].astype(numpy.int64)
+                own += offsets[1:] - offsets[:-1]
+            for rows in (part.dn, part.dd):
+                offsets = rows.row_offsets[low : high + 1].astype(numpy.int64)
+                degrees[busy] += offsets[1:] - offsets[:-1]
+        return degrees
+
+    @cached_property
+    def _whole(self) -> NDArray[Any]:
+        import numpy
+
+        offsets = numpy.zeros(self._graph.vertex_count + 1, numpy.int64)
+        for first, some in self.blocks():
+            offsets[first : first + len(some)] = some
+        return offsets
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        import numpy
+
+        return numpy.array(self._whole, dtype, copy=copy)
 
 
 def _on_gpus(parameters: TraverseParameters, machine: Machine) -> bool:

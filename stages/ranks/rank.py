@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from gravel.kernels.bfs.query import Query
     from gravel.kernels.partition.cuda.placing import Placing
     from gravel.kernels.partition.layout import RankPart
+    from gravel.kernels.partition.options import PathOptions
+    from gravel.kernels.verify.ranks.rows import RankRows
     from gravel.stages.rank_group import RankContext
+    from gravel.stages.ranks.label_ranges import LabelWriters
     from gravel.stages.rows.encoded import EncodedRank
 
 
@@ -39,6 +42,8 @@ class RankTask:
     transport: str = "auto"
     placing: Placing | None = None
     encoded: EncodedRank | None = None  # instead of `arrays`
+    returned: bool = False  # whether labels go back, which are written, or counted alone, otherwise
+    writers: LabelWriters | None = None
 
 
 class Rank(Protocol):
@@ -110,8 +115,8 @@ class Residents(Generic[Kept]):
         return self._kept.pop((token, rank), None)
 
 
-RESIDENT: Residents[Rank] = Residents()
-"""Ranks in this process's memory or on its GPU."""
+RESIDENT: Residents[tuple[Rank, RankRows]] = Residents()
+"""Ranks in this process's memory or on its GPU, and their rows on the host."""
 
 
 def search_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
@@ -119,26 +124,36 @@ def search_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
 
     Raises `RankGroupBroken` when the GPUs waited for each other in vain.
     """
+    from gravel.kernels.exchange import Endpoint
     from gravel.stages.rank_group import RankGroupBroken
+    from gravel.stages.ranks.label_ranges import write_labels
 
     if not task.sources:
         gone = RESIDENT.drop(task.token, task.rank)
         if gone is not None:
-            gone.leave(rank_group)
+            gone[0].leave(rank_group)
         return []
     if task.backend == "cpu":
         from gravel.kernels.threads import set_threads
 
         set_threads(task.threads)
     try:
-        rank = RESIDENT.find(task.token, task.rank, lambda: _read_rank(rank_group, task))
+        rank, rows = RESIDENT.find(task.token, task.rank, lambda: _read_rank(rank_group, task))
         rank.join(rank_group)
-        answers = []
+        answers: list[Any] = []
+        writers = task.writers
         for source in task.sources:
             # Nobody begins, or starts its clock, before all have ended the search before.
             rank_group.barrier()
             rank.wake()
-            answers.append(rank.run(source))
+            labels = rank.run(source)
+            if task.returned:
+                answers.append(labels)
+                continue
+            # What one program posts must not be taken for what the next does.
+            rank_group.barrier()
+            answers.append(write_labels(Endpoint(rank_group), rank_group, rows, labels, writers))
+            writers = writers and writers.after(answers[-1][1])
     except RuntimeError as error:
         if task.backend == "cpu":
             raise
@@ -147,28 +162,30 @@ def search_as_rank(rank_group: RankContext, task: RankTask) -> list[Any]:
     return answers
 
 
-def _read_rank(rank_group: RankContext, task: RankTask) -> Rank:
+def _read_rank(rank_group: RankContext, task: RankTask) -> tuple[Rank, RankRows]:
     import numpy
 
     from gravel.kernels.partition import stripes
     from gravel.kernels.partition.layout import RankPart, rank_from_arrays
+    from gravel.kernels.verify.ranks.rows import RankRows
 
     from_arrays = stripes.rank_from_arrays if task.striped else rank_from_arrays
+    part = RankPart(
+        task.encoded.read() if task.encoded else from_arrays(task.arrays, task.rank),
+        numpy.asarray(task.delegates),
+        task.vertex_count,
+        task.ranks,
+    )
     made: Rank = make_rank(
         rank_group,
-        RankPart(
-            task.encoded.read() if task.encoded else from_arrays(task.arrays, task.rank),
-            numpy.asarray(task.delegates),
-            task.vertex_count,
-            task.ranks,
-        ),
+        part,
         task.asked,
         task.options,
         backend=task.backend,
         transport=task.transport,
         placing=task.placing,
     )
-    return made
+    return made, RankRows(part.graph, part.delegates, task.vertex_count, task.ranks)
 
 
 def make_rank(
@@ -183,8 +200,12 @@ def make_rank(
 ) -> Any:
     """Make one rank of a partition by degree ready where it searches.
 
-    Raises `StageError` where GPUs cannot reach each other as is asked.
+    Raises `StageError` where GPUs cannot reach each other as is asked, and for weights that no search takes.
     """
+    from gravel.kernels.partition.options import PathOptions
+
+    if isinstance(options, PathOptions):
+        return _path_rank(rank_group, part, asked, options)
     if backend == "cpu":
         from gravel.kernels.partition import search_rank
         from gravel.kernels.partition.rank_search import RankSearch
@@ -202,6 +223,19 @@ def make_rank(
         return NcclRank(rank_group, part, asked, options)
     except ValueError as error:
         raise StageError(f"rank {rank_group.rank}: {error}", hint="use transport: peer") from None
+
+
+def _path_rank(rank_group: RankContext, part: RankPart, asked: Query, options: PathOptions) -> CpuRank:
+    from gravel.kernels.partition.paths import rank_of, search_rank
+    from gravel.stages.weights import unusable
+
+    try:
+        state = rank_of(rank_group, part, tree=asked.tree, options=options)
+    except ValueError as error:
+        raise unusable(error, None) from None
+    # What one program posts must not be taken for what the next does.
+    rank_group.barrier()
+    return CpuRank(lambda wire, source: search_rank(wire, state, source))
 
 
 def check_nccl_options(options: Any) -> None:

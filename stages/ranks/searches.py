@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.stages.errors import StageError
+from gravel.stages.ranks.label_ranges import WrittenResult, WrittenSearches, may_be_written
 from gravel.stages.ranks.levels import SearchOnGpu
 from gravel.stages.ranks.partition import ON_CPU
 from gravel.stages.ranks.placement import RankPlan, plan_encoded, plan_loaded
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gravel.kernels.bfs.query import Query
     from gravel.kernels.partition import PartitionedGraph, SearchOptions
     from gravel.stages.context import Context
+    from gravel.stages.ranks.label_ranges import LabelRanges
     from gravel.stages.traversal.graph import SearchedGraph
     from gravel.stages.traversal.parameters import TraverseParameters
 
@@ -256,29 +258,47 @@ class RankGroupSearch:
             for rank in range(ranks)
         ]
         self._size = max(1, LABEL_BYTES // (12 * max(1, graph.vertex_count)))
+        self._written: LabelRanges | None = None
+        # Ranks write their labels, unless those of all vertices are mapped back here.
+        self.labels_of = self._written_labels if may_be_written(graph) else None
         self.prepare_milliseconds = (time.perf_counter() - started) * 1e3
 
-    def run(self, source: int) -> BFSResult:
-        """Search from one vertex."""
-        return next(self.run_each([source]))
+    def _written_labels(self, *given: Any) -> WrittenSearches:
+        made = WrittenSearches(*given)
+        self._written = made.ranges
+        return made
 
-    def run_each(self, sources: Sequence[int]) -> Iterator[BFSResult]:
+    def run(self, source: int) -> None:
+        """Search from one vertex, and keep nothing."""
+        self._call((source,))
+
+    def run_each(self, sources: Sequence[int]) -> Iterator[Any]:
         """Search from one vertex after another; each result is valid until the next."""
-        for first in range(0, len(sources), self._size):
-            several = tuple(sources[first : first + self._size])
-            answers = self._call(several)
+        written = self._written
+        size = self._size if written is None else written.together
+        for first in range(0, len(sources), size):
+            several = tuple(sources[first : first + size])
+            if written is None:
+                answers = self._call(several, returned=True)
+            else:
+                answers = self._call(several, writers=written.writers())
             for source in several:
                 yield self._result(source, [answer.pop(0) for answer in answers])
 
-    def _call(self, sources: tuple[int, ...]) -> list[list[Any]]:
-        tasks = [dataclasses.replace(task, sources=sources) for task in self._tasks]
+    def _call(self, sources: tuple[int, ...], **more: Any) -> list[list[Any]]:
+        tasks = [dataclasses.replace(task, sources=sources, **more) for task in self._tasks]
         return self._context.rank_group(search_as_rank, tasks)
 
-    def _result(self, source: int, labels: Sequence[Any]) -> BFSResult:
+    def _result(self, source: int, answers: Sequence[Any]) -> BFSResult | WrittenResult:
+        if self._written is None:
+            return self._put_together(source, answers)
+        self.labels = [labels for labels, _ in answers]
+        return WrittenResult(self._described(source), [written for _, written in answers])
+
+    def _put_together(self, source: int, labels: Sequence[Any]) -> BFSResult:
         import numpy
 
-        from gravel.kernels.bfs import BFSResult
-        from gravel.kernels.partition.search import directions_of, put_together
+        from gravel.kernels.partition.search import put_together
 
         asked = self._asked
         distance, predecessor = asked.wanted(*asked.allocate(self._graph.vertex_count, numpy))
@@ -286,11 +306,20 @@ class RankGroupSearch:
         # The records of levels are all that is asked for later: no process keeps all labels twice.
         none = numpy.empty(0, numpy.int32)
         self.labels = [dataclasses.replace(each, distance=none, predecessor=None) for each in labels]
+        found = self._described(source)
+        return dataclasses.replace(found, distance=distance, predecessor=predecessor)
+
+    def _described(self, source: int) -> BFSResult:
+        """Say of the last search what its ranks tell, without labels."""
+        from gravel.kernels.bfs import BFSResult
+        from gravel.kernels.partition.search import directions_of
+
+        labels = self.labels
         milliseconds = max(rank.milliseconds for rank in labels)
         read = [bytes_ for rank in labels if (bytes_ := getattr(rank, "link_bytes", None)) is not None]
         directions = directions_of(labels)
         link = sum(read) if read else None
-        return BFSResult(source, distance, predecessor, milliseconds, directions, link_bytes=link)
+        return BFSResult(source, None, None, milliseconds, directions, link_bytes=link)
 
     def close(self) -> None:
         """Clear the partition from the workers' memory."""

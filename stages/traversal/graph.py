@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,9 @@ COLUMNS = "columns"
 
 DECODED = "decoded before the search"
 STORED_COLUMNS = "rows of codec csr are columns, and were searched as such"
+
+BLOCK = 1 << 20
+"""Vertices whose row offsets are gone through at once."""
 
 NOT_SORTED = "the graph's lists are not sorted"
 
@@ -59,7 +62,7 @@ class SearchedGraph:
     arc_count: int
     symmetric: bool
     backend: str
-    first_offsets: NDArray[Any]
+    first_offsets: Any  # an array, or of ranks what makes it in blocks
     extra_ends: Any | None
     permutation: NDArray[Any] | None
     row_offsets: Any
@@ -78,12 +81,14 @@ class SearchedGraph:
         import numpy
         from blake3 import blake3
 
-        offsets = numpy.ascontiguousarray(self.first_offsets)
+        digest = blake3(max_threads=blake3.AUTO)
+        for first, offsets in offset_blocks(self.first_offsets):
+            digest.update(numpy.ascontiguousarray(offsets[first > 0 :]).view(numpy.uint8).data)
         return {
             "vertices": self.vertex_count,
             "arcs": self.arc_count,
             "symmetric": self.symmetric,
-            "digest": blake3(offsets.view(numpy.uint8).data, max_threads=blake3.AUTO).hexdigest(length=8),
+            "digest": digest.hexdigest(length=8),
         }
 
     @cached_property
@@ -263,6 +268,15 @@ def _noted(notes: list[str], placed: Placed) -> tuple[list[str], Placed | None]:
     """Say where rows lie; None for whole on the device, since the system may refuse what was planned."""
     notes = [*notes, *([*placed.notes] or [placed.described()])]
     return notes, None if placed.plan.placement == "device" else placed
+
+
+def offset_blocks(offsets: Any) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield row offsets of some vertices at a time, from the first one's on: one more than vertices."""
+    if hasattr(offsets, "blocks"):
+        yield from offsets.blocks()
+        return
+    for first in range(0, max(1, len(offsets) - 1), BLOCK):
+        yield first, offsets[first : first + BLOCK + 1]
 
 
 def first_offsets(offsets: Any, permutation: NDArray[Any] | None) -> NDArray[Any]:

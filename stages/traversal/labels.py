@@ -223,9 +223,11 @@ class PathLabels(Labels):
     def __init__(
         self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, searches: int
     ) -> None:
+        import numpy
+
         super().__init__(context, graph, parameters, searches)
         self._sinks: dict[str, Any] = {}
-        self._degrees: NDArray[Any] = graph.first_offsets[1:] - graph.first_offsets[:-1]
+        self._degrees: NDArray[Any] = numpy.diff(numpy.asarray(graph.first_offsets))
 
     def warm(self, result: SSSPResult) -> None:
         """Compile what maps labels back."""
@@ -298,8 +300,7 @@ class ComponentLabels(Labels):
         """Map the labels back where they were found, and write them."""
         found, graph = self._found, self._graph
         assert found is not None
-        component, back = components_back(graph.permutation, found.component)
-        component = on_host(component)
+        component, back = self._written(found.component)
         ends = graph.arc_count + (0 if graph.extra_ends is None else int(graph.extra_ends.sum()))
         record = {
             "map_back_milliseconds": back,
@@ -310,7 +311,12 @@ class ComponentLabels(Labels):
             "depth": 0,
             "levels": {"vertices": [], "arcs": [], "pulled": []},
         }
-        return {"component": written(self._context, component), "converged": found.converged}, record
+        return {"component": component, "converged": found.converged}, record
+
+    def _written(self, component: Any) -> tuple[Any, float]:
+        """Map labels back and write them; with the milliseconds of mapping."""
+        component, back = components_back(self._graph.permutation, component)
+        return written(self._context, on_host(component)), back
 
     def notes(self) -> list[str]:
         """Say what a strategy that passes over all arcs did."""

@@ -11,12 +11,13 @@ from gravel.kernels.algorithms import strategies_for
 from gravel.kernels.layouts.layout import columns_as_rows
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.buffers import WEIGHT_BYTES, batch_of, paths_searched, width_of
+from gravel.stages.traversal.graph import offset_blocks
 from gravel.stages.traversal.implementations import IMPLEMENTATIONS
 from gravel.stages.traversal.parameters import OF_ALL_VERTICES
 from gravel.stages.traversal.strategy import checked_tuning
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -238,25 +239,41 @@ def of_strong_components(graph: SearchedGraph, parameters: TraverseParameters) -
     return Arguments(name, "columns", (*rows, *back), {"strategy": name}, {}, taken)
 
 
-def draw_sources(row_offsets: NDArray[Any], count: int, seed: int) -> NDArray[Any]:
+def draw_sources(row_offsets: Any, count: int, seed: int) -> NDArray[Any]:
     """Draw vertices that have arcs, without replacement; all of them where there are fewer.
 
-    `row_offsets` are in `symmetrize`'s numbering, so that every order, layout and number of ranks searches
-    from the same vertices.
+    `row_offsets`, as `offset_blocks` takes them, are in `symmetrize`'s numbering, so that every order, layout
+    and number of ranks searches from the same vertices.
     """
     import numpy
 
-    return draw_among(numpy.flatnonzero(row_offsets[1:] != row_offsets[:-1]), count, seed)
+    def filled() -> Iterator[tuple[int, NDArray[Any]]]:
+        return ((first, some[1:] != some[:-1]) for first, some in offset_blocks(row_offsets))
+
+    chosen = _places(sum(int(numpy.count_nonzero(some)) for _, some in filled()), count, seed)
+    found = numpy.empty(len(chosen), numpy.int64)
+    before = 0
+    for first, some in filled():
+        last = before + int(numpy.count_nonzero(some))
+        here = (chosen >= before) & (chosen < last)
+        if here.any():
+            found[here] = numpy.flatnonzero(some)[chosen[here] - before] + first
+        before = last
+    return found
 
 
 def draw_among(candidates: NDArray[Any], count: int, seed: int) -> NDArray[Any]:
     """Draw some of the vertices, without replacement; all of them where there are fewer."""
+    chosen: NDArray[Any] = candidates[_places(len(candidates), count, seed)]
+    return chosen
+
+
+def _places(total: int, count: int, seed: int) -> NDArray[Any]:
     import numpy
 
-    if len(candidates) <= count:
-        return candidates
-    generator = numpy.random.Generator(numpy.random.PCG64(seed))
-    return candidates[generator.choice(len(candidates), count, replace=False)]
+    if total <= count:
+        return numpy.arange(total)
+    return numpy.random.Generator(numpy.random.PCG64(seed)).choice(total, count, replace=False)
 
 
 def check_sources(vertices: Sequence[int], vertex_count: int) -> NDArray[Any]:

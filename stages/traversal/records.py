@@ -204,10 +204,17 @@ def reached(
         depth = int(distance.max())
         vertices, arcs = numpy.zeros(depth + 1, numpy.int64), numpy.zeros(depth + 1, numpy.int64)
         extra = numpy.empty(0, numpy.int32) if graph.extra_ends is None else on_host(graph.extra_ends)
-        summed = level_sums(distance, graph.first_offsets, extra, vertices, arcs)
+        summed = level_sums(distance, numpy.asarray(graph.first_offsets), extra, vertices, arcs)
+    return levels_record(graph, result, vertices, arcs, int(summed))
+
+
+def levels_record(
+    graph: SearchedGraph, result: BFSResult, vertices: NDArray[Any], arcs: NDArray[Any], extra_ends: int
+) -> dict[str, Any]:
+    """Return what a search reached, of the counts of its levels."""
     pulled = [level for level, way in enumerate(result.directions[: len(vertices)]) if way == "pull"]
     total = int(arcs.sum())
-    edges = (total + int(summed)) // 2 if graph.symmetric else total
+    edges = (total + extra_ends) // 2 if graph.symmetric else total
     return {
         "reached": int(vertices.sum()),
         "arcs": total,

@@ -15,7 +15,12 @@ from gravel.stages.artifacts import CompressedGraph, Graph, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.graph import permutation_of, read_columns, read_encoded, why_decoded
 from gravel.stages.traversal.implementations import IMPLEMENTATIONS, RUNS
-from gravel.stages.traversal.memory import NO_WEIGHTS, NO_WEIGHTS_HINT, plan_for
+from gravel.stages.traversal.memory import (
+    NO_WEIGHTS,
+    NO_WEIGHTS_HINT,
+    NO_WEIGHTS_OF_RANKS_HINT,
+    plan_for,
+)
 from gravel.stages.traversal.parameters import OF_ALL_VERTICES
 from gravel.stages.traversal.preparation import prepare_rows
 from gravel.stages.traversal.records import (
@@ -60,7 +65,8 @@ def search_graph(
         starts: list[Any] = named
     else:
         named, starts = sources.tolist(), graph.starts(sources)
-    labels = resolve_name(implementation.labels)(context, graph, parameters, len(starts))
+    made = getattr(search, "labels_of", None) or resolve_name(implementation.labels)
+    labels = made(context, graph, parameters, len(starts))
     if hasattr(search, "progress"):
         search.progress = lambda done, parts: context.progress(done, parts, "parts of a level")
     records = timed(context, graph, search, labels, named, starts, warm_ups=implementation.warm_ups)
@@ -257,7 +263,14 @@ def open_graph(
 
 
 def weights_of(stored: Graph | CompressedGraph | Partition) -> Any:
-    """Return the weights of a graph's arcs, read; raises `StageError` for a graph without."""
+    """Return the weights of a graph's arcs, read, or None where its ranks have them.
+
+    Raises `StageError` for a graph without.
+    """
+    if isinstance(stored, Partition):
+        if not stored.has_weights:
+            raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_OF_RANKS_HINT)
+        return None
     found = getattr(stored, "weights", None)
     if found is None:
         raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)

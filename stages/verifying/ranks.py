@@ -15,13 +15,15 @@ from gravel.stages.partitioning.resident import Recipe, Resident, find_rank, run
 from gravel.stages.ranks.rank import Residents
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from gravel.kernels.verify import Check
     from gravel.stages.artifacts import Traversal
     from gravel.stages.context import Context
     from gravel.stages.rank_group import RankContext
 
 
-PIECE = 1 << 24
+PIECE = 1 << 20
 """Labels that a rank reads at once where it takes its own of all."""
 
 
@@ -80,19 +82,26 @@ def _let_go(rank_group: RankContext, ranks: Ranks) -> None:
 
 @dataclass(frozen=True)
 class CheckTask:
-    """Labels of one search for each rank to take its own of; the `last` one of a stored partition."""
+    """Labels of searches, of one of which each rank reads its own; the `last` one of a stored partition.
+
+    `exact` is empty for levels, and for distances by weights the type in which they are compared.
+    """
 
     ranks: Ranks
     last: bool
     threads: int
+    search: int
     source: int
     distance: Any
     predecessor: Any
     max_depth: int | None
+    exact: str = ""
 
 
 def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
     """Check one search as one rank."""
+    import numpy
+
     from gravel.kernels.exchange import Endpoint, drive
     from gravel.kernels.threads import set_threads
     from gravel.kernels.verify.ranks import check_program
@@ -101,15 +110,55 @@ def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
     named, resident = _found(rank_group, task.ranks)
     if task.last:
         _let_go(rank_group, task.ranks)
+    if task.exact:
+        return _check_paths(named, resident, task)
     checker = checker_of(resident, named.size)
+    given = (task.distance, numpy.int32), (task.predecessor, None)
     own = [
-        None if labels is None else checker.xp.asarray(labels[named.rank :: named.size].copy())
-        for labels in (task.distance, task.predecessor)
+        None if labels is None else checker.xp.asarray(own_labels(named, labels, task.search, dtype))
+        for labels, dtype in given
     ]
     with wire_of(named, resident.backend) as wire:
         return drive(
             check_program(Endpoint(wire), checker, task.source, *own, max_depth=task.max_depth), wire
         )
+
+
+def _check_paths(rank_group: RankContext, resident: Resident, task: CheckTask) -> list[Check]:
+    """Check distances by weights as one rank on a CPU."""
+    import numpy
+
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.verify.ranks.paths import check_paths_program
+    from gravel.kernels.verify.ranks.paths_cpu import RankPathChecker
+
+    if "checker" not in resident.kept:
+        share = resident.share
+        given = share.part, share.delegates, share.vertex_count, rank_group.size
+        resident.kept["checker"] = RankPathChecker(*given, numpy.dtype(task.exact))
+    distance = own_labels(rank_group, task.distance, task.search, task.exact)
+    predecessor = None
+    if task.predecessor is not None:
+        predecessor = own_labels(rank_group, task.predecessor, task.search)
+    program = check_paths_program(
+        Endpoint(rank_group), resident.kept["checker"], task.source, distance, predecessor
+    )
+    return drive(program, rank_group)
+
+
+def own_labels(rank_group: RankContext, labels: Any, search: int | None, dtype: Any = None) -> NDArray[Any]:
+    """Read a rank's own labels, some vertices at a time; `search` is a row, None of labels without rows."""
+    import numpy
+
+    n, p = labels.shape[-1], rank_group.size
+    own = numpy.empty(len(range(rank_group.rank, n, p)), dtype or labels.dtype)
+    for first in range(0, n, PIECE):
+        some = slice(first, first + PIECE)
+        start = (rank_group.rank - first) % p
+        mine = numpy.asarray(labels[some] if search is None else labels[search, some])[start::p]
+        place = (first + start) // p
+        own[place : place + len(mine)] = mine
+    return own
 
 
 def checks_over_ranks(
@@ -129,20 +178,22 @@ def checks_over_ranks(
         for source, records in zip(sources, traversal.checks, strict=True):
             yield source, [recorded(record) for record in records]
         return
-    ranks = ranks_of(graph)
+    ranks, exact = ranks_of(graph), ""
+    if traversal.algorithm == "shortest_paths":
+        if isinstance(graph, DistributedGraph) or not graph.has_weights or traversal.distance is None:
+            raise ValueError("the graph has no weights, by which the traversal's distances were found")
+        exact = "f8" if traversal.distance.dtype.kind == "f" else "i8"
     for search, source in enumerate(sources):
         task = CheckTask(
             ranks=ranks,
             last=search + 1 == len(sources),
             threads=context.machine.threads,
+            search=search,
             source=source,
-            distance=None
-            if traversal.distance is None
-            else numpy.asarray(traversal.distance[search]).astype(numpy.int32, copy=False),
-            predecessor=None
-            if traversal.predecessor is None
-            else numpy.asarray(traversal.predecessor[search]),
+            distance=traversal.distance,
+            predecessor=traversal.predecessor,
             max_depth=traversal.max_depth,
+            exact=exact,
         )
         yield source, run_ranks(context, check_as_rank, task, graph.ranks)[0]
 
@@ -177,22 +228,14 @@ class LabelsTask:
 
 
 def check_labels_as_rank(rank_group: RankContext, task: LabelsTask) -> list[Check]:
-    """Check labels as one rank, which reads some at a time and keeps its own."""
-    import numpy
-
+    """Check labels as one rank, which reads its own."""
     from gravel.kernels.threads import set_threads
 
     set_threads(task.threads)
     named, resident = _found(rank_group, task.ranks)
     _let_go(rank_group, task.ranks)
     resident.kept.clear()
-    n, p = len(task.component), named.size
-    own = numpy.empty(len(range(named.rank, n, p)), task.component.dtype)
-    for first in range(0, n, PIECE):
-        labels = numpy.asarray(task.component[first : first + PIECE])
-        mine = labels[(named.rank - first) % p :: p]
-        place = (first + (named.rank - first) % p) // p
-        own[place : place + len(mine)] = mine
+    own: Any = own_labels(named, task.component, None)
     if resident.backend == "cuda":
         import cupy
 

@@ -194,14 +194,14 @@ def dividing_on_cpu(size: Size, rows: int, arcs: int, *, threads: int, waiting: 
     )
 
 
-def counted_rows(own: int) -> Table:
+def counted_rows(own: int, *phases: str) -> Table:
     """Arcs of the own rows, two entries later: the room that `gravel.kernels.csr.rows.RowBuilder` needs."""
-    return table("host", counts=("i8", own + 2, 0))
+    return table("host", *phases, counts=("i8", own + 2, 0))
 
 
-def known_degrees(vertices: int, place: str = "host") -> Table:
-    """Degrees of all vertices, as the census takes them."""
-    return table(place, degrees=("u2", vertices))
+def known_degrees(vertices: int, place: str = "host", *phases: str) -> Table:
+    """Degrees of all vertices, as the census takes them; on the host their classes."""
+    return table(place, *phases, degrees=("u1" if place == "host" else "u2", vertices))
 
 
 def arcs_by_owner(arcs: int, vertex: str, place: str = "host", *, with_heads: bool = True) -> Table:
@@ -210,13 +210,18 @@ def arcs_by_owner(arcs: int, vertex: str, place: str = "host", *, with_heads: bo
 
 
 def kinds_of_arcs(own: int) -> Table:
-    """Arcs of each own row to normal vertices, to delegates, and between delegates."""
-    return table("host", kinds=("u4", (3, own), 0))
+    """Arcs of each own row to normal vertices, to delegates, and between delegates, which become offsets."""
+    return table("host", nn=("u4", own + 1, 0), nd=("u4", own + 1, 0), half=("u4", own + 1, 0))
 
 
 def columns_by_kind(vertex: str, nn: int, nd: int = 0, half: int = 0) -> Table:
     """Columns of a rank's nn and nd, and both ends of the arcs between delegates that it decides."""
     return table("host", nn=(vertex, nn), nd=("u4", nd), tails=("u4", half), heads=("u4", half))
+
+
+def weights_by_kind(weight: str, nn: int, nd: int, half: int) -> Table:
+    """Weights of the same arcs."""
+    return table("host", nn_weights=(weight, nn), nd_weights=(weight, nd), half_weights=(weight, half))
 
 
 def rows_of_delegates(delegates: int, arcs: int) -> Table:

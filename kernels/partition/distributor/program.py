@@ -17,8 +17,10 @@ from gravel.kernels.partition.distributor.buffers import PART_EDGES
 from gravel.kernels.partition.layout import RankGraph, local_count
 from gravel.kernels.partition.storage import RankSize, rank_size
 
-PIECE = 1 << 24
+PIECE = 1 << 22
 """Values of an array that ranks tell all others at once."""
+
+LEAST_PIECE = 1 << 16
 
 Steps = Generator[Ticket, dict[int, Any], Any]
 
@@ -73,6 +75,8 @@ class Builder(Protocol):
 
     ranks: int
     rank: int
+    refused: tuple[int, str] | None
+    """The smallest vertex whose arcs do not make rows, and why; None where all do."""
 
     @property
     def source(self) -> Edges:
@@ -100,11 +104,11 @@ class Builder(Protocol):
         ...
 
     def capped_degrees(self) -> Any:
-        """Give the degrees of the own vertices as the census takes them."""
+        """Give the degrees of the own vertices as the census takes them, or their classes."""
         ...
 
     def learn_degrees(self, rank: int, first: int, degrees: Any) -> None:
-        """Take in capped degrees of a rank's vertices from its local index `first` on."""
+        """Take in what a rank gave of its vertices from its local index `first` on."""
         ...
 
     def count_ends(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -112,7 +116,7 @@ class Builder(Protocol):
         ...
 
     def busy_vertices(self, threshold: int) -> tuple[Any, Any]:
-        """Give own vertices with more arcs than that, and their degrees, int64 each."""
+        """Give own vertices with more arcs than that, and their degrees."""
         ...
 
     def learn_delegates(self, vertices: Any, degrees: Any) -> None:
@@ -126,6 +130,10 @@ class Builder(Protocol):
     def split(self) -> tuple[RankGraph, Any]:
         """Make the subgraphs, and give them with the delegates, ascending in the dtype of columns."""
         ...
+
+
+class RefusedArcs(ValueError):
+    """Arcs that do not make rows."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +165,8 @@ def distribute_program(
     part_edges : edges that a rank makes at once.
     report : takes how many edges were gone through, of how many, and what was done to them.
 
+    Raises `RefusedArcs` on all ranks for what any builder has `refused`.
+
     """
     source, ranks = builder.source, builder.ranks
     n = source.vertices
@@ -169,7 +179,10 @@ def distribute_program(
         yield from _spread(end, builder.arcs_by_owner(first, count, with_columns=True), builder.place)
         report(source.edges * place // len(parts), source.edges, "edges divided")
     builder.close_rows()
-    census = yield from _take_census(end, builder, n)
+    refused = [each for each in (yield from gather(end, builder.refused)) if each is not None]
+    if refused:
+        raise RefusedArcs(min(refused)[1])
+    census = yield from _take_census(end, builder, n, max(LEAST_PIECE, min(PIECE, part_edges)))
     chosen = threshold if isinstance(threshold, int) else threshold(census)
     yield from _tell_delegates(end, builder, chosen)
     part, delegates = builder.split()
@@ -207,9 +220,11 @@ def gather_pieces(
                 take(rank, first, values)
 
 
-def _take_census(end: Endpoint, builder: Builder, n: int) -> Generator[Ticket, dict[int, Any], Census]:
+def _take_census(
+    end: Endpoint, builder: Builder, n: int, piece: int
+) -> Generator[Ticket, dict[int, Any], Census]:
     most = local_count(n, end.size, 0)
-    yield from gather_pieces(end, builder.capped_degrees(), most, builder.learn_degrees)
+    yield from gather_pieces(end, builder.capped_degrees(), most, builder.learn_degrees, piece=piece)
     # Few graphs have degrees up to where they are capped, and a histogram takes half a MiB.
     gathered = yield from gather(end, tuple(numpy.trim_zeros(each, "b") for each in builder.count_ends()))
     total = numpy.zeros((3, LARGEST + 1), numpy.int64)
@@ -225,6 +240,7 @@ def _tell_delegates(end: Endpoint, builder: Builder, threshold: int) -> Steps:
     joined = []
     for own in (vertices, degrees):
         joined.append(builder.together((yield from _gather_all(end, own, max(counts)))))
+    del vertices, degrees, own
     builder.learn_delegates(*joined)
 
 

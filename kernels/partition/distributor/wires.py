@@ -26,7 +26,7 @@ from gravel.kernels.partition.cuda.table import ALIGNMENT, Slab
 from gravel.kernels.placement.device_sharing import ANY_TO_ANY
 
 HALF = 256 << 20
-"""Bytes of a mailbox for what ranks tell of labels: pieces of 2^24 values, and delegates' predecessors."""
+"""Bytes of a mailbox for what ranks tell of labels: pieces of 2^22 values, and delegates' predecessors."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,6 @@ class Checker(RankRows, ABC):
         self.is_delegate = xp.zeros(self.local, numpy.bool_)
         self.is_delegate[self._places] = True
         self.levels = xp.empty(vertex_count, numpy.int32)
-        self.delegate_levels = xp.empty(len(delegates), numpy.int32)
         self._delegate_parents = xp.empty(0, numpy.int64)
         self._vertex_bits = self._row_bits = self._delegate_bits = xp.empty(0, numpy.uint8)
 
@@ -127,32 +126,5 @@ class Checker(RankRows, ABC):
             found += [int(each) for each in self.host(neighbours[bad][:1])]
         return min(found, default=-1)
 
-    def level_sums(self, distance: Any) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-        """Count own vertices, and arcs held here, by the level of the vertex and of the arc's source.
-
-        `delegate_levels` have to be those of the same search.
-        """
-        xp, part = self.xp, self.part
-        vertices = xp.bincount(distance[distance >= 0], minlength=1)
-        arcs = [numpy.zeros(1)]
-        for levels, pairs in (
-            (distance, (part.nn.row_offsets, part.nd.row_offsets)),
-            (self.delegate_levels, (part.dn.row_offsets, part.dd.row_offsets)),
-        ):
-            one, other = (each[1:].astype(numpy.int64) - each[:-1].astype(numpy.int64) for each in pairs)
-            reached = levels >= 0
-            # Sums of whole numbers below 2^53, which floating point holds.
-            weights = (one + other)[reached].astype(numpy.float64)
-            arcs.append(self.host(xp.bincount(levels[reached], weights=weights, minlength=1)))
-        return self.host(vertices).astype(numpy.int64), padded_sum(arcs).astype(numpy.int64)
-
     def _counts(self, bits: Any) -> list[int]:
         return [int(self.xp.count_nonzero(bits & numpy.uint8(rule))) for rule in RULES]
-
-
-def padded_sum(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Add arrays of different lengths up."""
-    total = numpy.zeros(max(map(len, arrays)), arrays[0].dtype)
-    for each in arrays:
-        total[: len(each)] += each
-    return total

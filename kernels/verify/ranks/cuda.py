@@ -9,7 +9,8 @@ import numpy
 from gravel.kernels.cuda import vertex_macro
 from gravel.kernels.cuda.launch import Kernels
 from gravel.kernels.partition.layout import RankGraph, Subgraph
-from gravel.kernels.verify.ranks.checker import Checker, padded_sum
+from gravel.kernels.verify.ranks.checker import Checker
+from gravel.kernels.verify.ranks.rows import padded_sum
 
 
 def wide(*several: Subgraph) -> numpy.uint32:

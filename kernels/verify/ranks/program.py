@@ -14,7 +14,8 @@ from gravel.kernels.partition.distributor.program import gather_pieces
 from gravel.kernels.partition.layout import local_count
 from gravel.kernels.verify.bfs import ARC_RULES, VERTEX_RULES, check_tree, with_lost
 from gravel.kernels.verify.given import refuse_labels, refuse_sources
-from gravel.kernels.verify.ranks.checker import RULES, Checker, padded_sum
+from gravel.kernels.verify.ranks.checker import RULES, Checker
+from gravel.kernels.verify.ranks.rows import RankRows, padded_sum
 from gravel.kernels.verify.result import NAMED, Check
 from gravel.kernels.verify.rules import BFS
 from gravel.kernels.verify.tree import RANGES, levels_of
@@ -30,11 +31,11 @@ class LevelSums:
     arcs: NDArray[numpy.int64]
 
 
-def sum_levels_program(end: Endpoint, checker: Checker, distance: Any) -> Program[LevelSums]:
+def sum_levels_program(end: Endpoint, rows: RankRows, distance: Any) -> Program[LevelSums]:
     """Count what a search reached, level by level; `distance` is int32, of the own vertices."""
-    gathered = yield from gather(end, checker.own_delegates(distance))
-    checker.delegate_levels = checker.of_delegates(gathered, numpy.int32)
-    sums = yield from gather(end, checker.level_sums(distance))
+    gathered = yield from gather(end, rows.own_delegates(distance))
+    rows.delegate_levels = rows.of_delegates(gathered, numpy.int32)
+    sums = yield from gather(end, rows.level_sums(distance))
     vertices, arcs = (padded_sum([of_rank[kind] for of_rank in sums]) for kind in (0, 1))
     arcs = arcs[: len(vertices)]
     return LevelSums(vertices, arcs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ from gravel.pipeline.scheduler.placement import Residency
 from gravel.pipeline.scheduler.results import Results
 from gravel.pipeline.store.committer import Committed
 from gravel.pipeline.workers.protocol import Lost
+from gravel.stages.stage import Extent, Need
 from tests.pipeline.run_case import states
 from tests.pipeline.tiny_stages import ADD, MAKE, plan_of, stage_run
 
@@ -49,6 +51,17 @@ def test_a_result_that_was_made_again_is_the_youngest_in_memory() -> None:
         residency.add(each)
         assert residency.written(each, 1)
     assert residency.first_to_leave(reader) is second
+
+
+def test_what_ranks_make_stays_in_no_workers_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gravel.pipeline.scheduler.placement.available_bytes", lambda: 1 << 30)
+    environment: Any = SimpleNamespace(
+        resident_bytes=1 << 30, capacity=SimpleNamespace(host_bytes=1 << 30), cluster="local"
+    )
+    residency, made = Residency(environment), Node(stage_run("a", MAKE), 0, RUNNING, attempt=Attempt(1))
+    alone = Need(1, 0, (Extent("EdgeList", bytes=1 << 28),))
+    assert residency.bytes_to_keep(made, alone) == 1 << 28
+    assert residency.bytes_to_keep(made, replace(alone, workers=4)) == 0
 
 
 def test_nodes_that_are_alike_are_taken_together_and_stay_ready() -> None:

@@ -10,7 +10,6 @@ import numpy
 import pyarrow
 import pyarrow.parquet
 import pytest
-from pydantic import ValidationError
 
 from gravel.stages.context import PlainContext
 from gravel.stages.distribute import STAGE, distribute
@@ -54,36 +53,45 @@ def test_a_file_that_states_its_vertices_keeps_isolated_ones(tmp_path: Path) -> 
     assert_same(found, split)
 
 
-@pytest.mark.parametrize(("kind", "edges"), [("sparse", 400_000), ("text", 1_000_000)])
+@pytest.mark.parametrize(
+    ("kind", "edges", "vertices", "in_files"),
+    [
+        ("sparse", 800_000, 150_000, False),
+        ("sparse", 800_000, 400_000, True),
+        ("text", 1_000_000, 150_000, False),
+    ],
+)
 def test_what_does_not_fit_the_memory_is_on_disk(
-    tmp_path: Path, kind: str, edges: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, kind: str, edges: int, vertices: int, in_files: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gravel.stages.distributing import rows
 
     ranges: list[int] = []
+    kept: set[bool] = set()
     made = rows.SpilledRows.__init__
 
     def noted(self: Any, *given: Any) -> None:
         made(self, *given)
         ranges.append(len(self.bounds) - 1)
+        kept.add(type(self._counts) is numpy.ndarray and self._counts.base is None)
 
     monkeypatch.setattr(rows.SpilledRows, "__init__", noted)
-    names = write_files(tmp_path, kind, "parquet", 3, edges=edges, vertices=150_000)
+    names = write_files(tmp_path, kind, "parquet", 3, edges=edges, vertices=vertices)
     asked: dict[str, Any] = {"files": names, "memory": 16 << 20}
-    _, ids, _, split = on_one_machine(4, 8, **asked)
-    found, numbered = over_ranks(4, 8, **asked)
+    _, ids, _, split = on_one_machine(16, 8, **asked)
+    found, numbered = over_ranks(16, 8, **asked)
     assert max(ranges) > 1
+    # Counts of delegates' rows are in memory always.
+    assert (False in kept) == in_files
     assert_same(numbered, ids)
     assert_same(found, split)
 
 
 def test_vertices_that_do_not_fit_the_memory_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("source,target\n" + "".join(f"{each},{each + 1}\n" for each in range(300_000)))
-    with pytest.raises(
-        StageError, match="300,001 vertices over 4 ranks leave 0 of 4,194,304 bytes"
-    ) as refused:
-        over_ranks(4, 8, file=str(path), memory=16 << 20)
+    path.write_text("source,target\n" + "".join(f"{each},{each + 1}\n" for each in range(500_000)))
+    with pytest.raises(StageError, match="500,001 vertices leave 0 of 1,048,576 bytes") as refused:
+        over_ranks(16, 8, file=str(path), memory=16 << 20)
     assert "as many workers as there are ranks" in str(refused.value.hint)
 
 
@@ -92,9 +100,11 @@ def test_plans_refuse_too_little_memory_where_vertices_are_known(tmp_path: Path)
     path = tmp_path / "a.csv"
     path.write_text("source,target\n" + "".join(f"{each},{each + 1}\n" for each in range(3000)))
     given: dict[str, Any] = {"file": str(path), "ranks": 4, "memory": 16 << 20}
-    asked = DistributeParameters(**given, expect={"vertices": 1_000_000})
+    asked = DistributeParameters(**given, expect={"vertices": 10_000_000})
     refusal = STAGE.estimate(asked, {}, machine).refusal
-    assert "1,000,000 vertices over 4 ranks leave 0 of 16,777,216 bytes" in refusal
+    assert "10,000,000 vertices leave 0 of 16,777,216 bytes" in refusal
+    fits = DistributeParameters(**given, expect={"vertices": 6_000_000})
+    assert STAGE.estimate(fits, {}, machine).refusal == ""
     guessed = STAGE.estimate(DistributeParameters(**given), {}, machine)
     assert (guessed.refusal, guessed.outputs_guessed) == ("", True)
 
@@ -108,7 +118,7 @@ def test_a_row_that_does_not_fit_the_memory_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_says_how_far_ranks_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gravel.stages.distributing.rank.edges_at_once", lambda memory, ranks: 40)
+    monkeypatch.setattr("gravel.stages.distributing.rank.edges_at_once", lambda memory, ranks, **_: 40)
     names = write_files(tmp_path, "sparse", "parquet", 3)
     heard: list[tuple[int, int, str]] = []
 
@@ -154,13 +164,6 @@ def test_other_counts_than_are_expected_are_refused(tmp_path: Path) -> None:
     names = write_files(tmp_path, "dense", "csv", 2)
     with pytest.raises(StageError, match="the graph has 600 edges, and 601 are expected"):
         over_ranks(2, 8, files=names, expect={"edges": 601})
-
-
-@pytest.mark.parametrize("asked", [{"weights": True}, {"columns": {"weight": "amount"}}])
-def test_weights_are_refused(tmp_path: Path, asked: dict[str, Any]) -> None:
-    names = write_files(tmp_path, "dense", "csv", 2)
-    with pytest.raises(ValidationError, match="a partition carries no weights"):
-        over_ranks(2, 8, files=names, **asked)
 
 
 def test_files_of_two_kinds_of_ids_are_refused(tmp_path: Path) -> None:

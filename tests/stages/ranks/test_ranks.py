@@ -16,7 +16,7 @@ from gravel.stages.compress import CompressParameters, compress
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import STAGE, PartitionParameters, load_partition, partition
-from gravel.stages.ranks import rank, searches
+from gravel.stages.ranks import label_ranges, rank
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
 from gravel.stages.traverse import STAGE as TRAVERSE
@@ -121,7 +121,7 @@ def test_outputs_of_a_rank_group(output: str) -> None:
 
 
 def test_labels_come_back_several_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searches, "LABEL_BYTES", 1)
+    monkeypatch.setattr(label_ranges, "LABEL_BYTES", 1)
     stored = stripes(graph_of("skewed_random"), 2)
     context = RankGroupContext(2)
     found, _ = search(context, stored)

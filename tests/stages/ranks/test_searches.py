@@ -13,7 +13,7 @@ from gravel.stages.artifacts import Graph, Measurement, Partition, Traversal
 from gravel.stages.context import PlainContext
 from gravel.stages.errors import StageError
 from gravel.stages.partition import PartitionParameters, partition
-from gravel.stages.ranks import rank, searches
+from gravel.stages.ranks import label_ranges, rank
 from gravel.stages.ranks.searches import search_options
 from gravel.stages.stage import Extent, Machine
 from gravel.stages.traversal.parameters import TraverseParameters
@@ -83,7 +83,7 @@ def test_a_rank_group_finds_what_one_rank_does(name: str, ranks: int) -> None:
 def test_a_partition_is_read_once_for_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     import gravel.kernels.partition.layout
 
-    monkeypatch.setattr(searches, "LABEL_BYTES", 1)
+    monkeypatch.setattr(label_ranges, "LABEL_BYTES", 1)
     reads: list[int] = []
     read = gravel.kernels.partition.layout.rank_from_arrays
     monkeypatch.setattr(

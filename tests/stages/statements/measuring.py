@@ -70,6 +70,7 @@ def measure(
     context = MappingContext(machine_of(backend, case), reserved=case.reserved)
     with cache.writer() as writer:
         context.sink = writer.sink  # type: ignore[method-assign, assignment]
+        context.ranges = writer.ranges  # type: ignore[method-assign]
         context.keeps_device_arrays = keeps
         with looking or Peak(0.005, device=backend == "cuda") as peak:
             results = stage.run(context, parameters, **inputs)
