@@ -128,7 +128,7 @@ def _ranks_need(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -
         checking = (*known(p * n, vertex, "host"), *table("host", read=(vertex, (6, n))))
     else:
         labels = traversal.bytes // traversal.searches
-        checking = (*known(p * n, "i4", "host"), *table("host", read=("u1", (3, labels))))
+        checking = (*known(p * n, "i4", "host"), *table("host", read=("u1", labels)))
     compiled = distribute.COMPILED
     made = distribute.host_bytes(n, m, p) if graph.kind == "DistributedGraph" else 0
     host = compiled + made + total(checking, "host")
