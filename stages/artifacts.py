@@ -105,7 +105,8 @@ class Partition(Artifact):
     `arrays["rank3/nd/row_offsets"]` and `.../column_indices` hold rank 3's normal-to-delegate rows; the
     names of the rest are listed in `gravel.kernels.partition`. Local ids are 32-bit. With scheme `striped`
     (`gravel.kernels.partition.stripes`) there are no delegates and only the subgraphs called nn; `threshold`
-    is the largest degree.
+    is the largest degree. `.../weights`, where there are some, are of the arcs in those columns: uint32,
+    int32 or float32.
     """
 
     arrays: ArrayGroup
@@ -120,6 +121,11 @@ class Partition(Artifact):
     loop_count: int = 0
     scheme: str = "delegates"  # or "striped"
     statistics: Json = field(default_factory=dict)  # arcs per class and rank, bytes against table I
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether arcs have weights."""
+        return any(name.endswith("/weights") for name in self.arrays)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from gravel.stages.artifact import Json
     from gravel.stages.context import Context, PlainContext
 
+WEIGHTED = "the partition has weights, and a compressed one carries none"
+WEIGHTED_HINT = "leave `weights` of distribute out for what is compressed"
+
 COMPILED = 92 << 20
 """Measured: what Numba takes to compile all encoders, for `auto`."""
 
@@ -72,7 +75,7 @@ def compress(
     On a GPU that has room, all rows are encoded at once and the result stays there. Else, memory holds one
     range of rows at a time. If not even that fits a GPU, the CPU encodes. Statistics have the `order` of an
     ordering. For `auto`, the result names the chosen codec, and the statistics also have the `advice`.
-    Raises `StageError` if a row does not ascend, and for `auto` of a partition.
+    Raises `StageError` if a row does not ascend, and for a partition with weights or `auto`.
     """
     from gravel.kernels.cuda.room import is_out_of_memory
     from gravel.kernels.threads import set_threads
@@ -216,6 +219,10 @@ def _advised(context: Context, parameters: CompressParameters, stored: Graph | P
 def _compress_partition(writer: Writer, stored: Partition) -> dict[str, Any]:
     from gravel.kernels.partition.layout import SUBGRAPHS, column_bound
 
+    if stored.has_weights:
+        from gravel.stages.errors import StageError
+
+        raise StageError(WEIGHTED, hint=WEIGHTED_HINT)
     subgraphs = []
     n, delegates = stored.vertex_count, len(stored.delegates)
     for rank in range(stored.ranks):
@@ -291,7 +298,8 @@ def _estimate(
         ranks=graph.ranks,
         weighted=graph.weighted,
     )
-    return Need(host_bytes=host, device_bytes=device, note=note, outputs=(output,))
+    refused = f"{WEIGHTED}; {WEIGHTED_HINT}" if graph.weighted and graph.kind == "Partition" else ""
+    return Need(host_bytes=host, device_bytes=device, note=note, outputs=(output,), refusal=refused)
 
 
 STAGE = Stage(

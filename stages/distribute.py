@@ -17,12 +17,13 @@ from gravel.kernels.partition.distributor.buffers import (
     result,
 )
 from gravel.stages.artifacts import DistributedGraph, Partition, VertexIds
-from gravel.stages.distributing.buffers import building, edges_at_once, room_for_arcs
+from gravel.stages.distributing.buffers import WEIGHT, building, edges_at_once, room_for_arcs, weights
 from gravel.stages.distributing.parameters import DistributeParameters
 from gravel.stages.generators import GeneratorSource
 from gravel.stages.ingest import STAGE as INGEST
 from gravel.stages.ingest import files, kept_parts
 from gravel.stages.ingest_memory import estimate, working_memory
+from gravel.stages.ingest_parameters import IngestParameters
 from gravel.stages.partitioning.resident import Recipe, find_rank, part_edges, run_ranks
 from gravel.stages.stage import Extent, Machine, Need, Stage
 
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 
 COMPILED = 90 << 20
 """Measured: what Numba takes to compile the distributor, and to be there at all, in each process."""
+
+
+COMPILED_WEIGHTS = 6 << 20
+"""Measured: what weights add to that."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def distribute(
     """Generate a graph on its ranks, or divide one from files over them.
 
     Each rank, on its own worker if there are enough, makes its share of the edges and symmetrizes them
-    without loops and duplicates. It makes its part of what `partition` would make of the graph. A generated
+    without loops and duplicates. It makes its part of what `partition` would make. A generated
     part stays in its worker's memory, and the artifact has only the recipe and the counts. Parts of a graph
     from files are stored by their ranks.
 
@@ -183,37 +188,46 @@ def _estimate(
 
 def _estimate_of_files(parameters: DistributeParameters, machine: Machine) -> Need:
     """State reading a piece, and then what each rank works in: `memory` at most, with more in files."""
-    read = estimate(parameters, {}, machine)
+    weighted = parameters.is_weighted
+    read = estimate(parameters.reading, {}, machine)
     edges, ids = read.outputs
     n, m, p = edges.vertices, 2 * edges.arcs, parameters.ranks
     memory = working_memory(parameters, machine)
-    part = min(edges_at_once(memory, p), max(1, edges.arcs // p))
-    each = total(building(-(-n // p), n, m // p, part, p), "host")
+    part = min(edges_at_once(memory, p, weighted=weighted), max(1, edges.arcs // p))
+    each = total(building(-(-n // p), n, m // p, part, p, weighted=weighted), "host")
+    stored = *result(Size(n, m, p, p, n // 16, striped=False)), weights(m if weighted else 0, WEIGHT)
     graph = Extent(
         kind="Partition",
         vertices=n,
         arcs=m,
-        bytes=exact(result(Size(n, m, p, p, n // 16, striped=False))),
+        bytes=exact(stored),
         ranks=p,
         normal_arcs=m,
+        weighted=weighted,
     )
+    compiled = COMPILED + COMPILED_WEIGHTS * weighted
     # Of vertices that are only a bound nothing is refused.
     problem = "" if read.outputs_guessed else room_for_arcs(memory, n, p).problem
     return Need(
         # With fewer workers than ranks all are in one process, and share the memory.
-        host_bytes=max(read.host_bytes, COMPILED + min(memory, p * each)),
+        host_bytes=max(read.host_bytes, compiled + min(memory, p * each)),
         device_bytes=0,
         outputs=(graph, ids),
         workers=p if p > 1 else 0,
-        each_host_bytes=max(read.host_bytes, COMPILED + min(memory, each)) if p > 1 else 0,
+        each_host_bytes=max(read.host_bytes, compiled + min(memory, each)) if p > 1 else 0,
         refusal=f"{problem}; give `memory` more" if problem else "",
         outputs_guessed=read.outputs_guessed,
     )
 
 
+def _kept_pieces(parameters: DistributeParameters) -> list[tuple[Stage, IngestParameters]]:
+    """Return what makes the pieces that are stored, which are those of `ingest`."""
+    return kept_parts(parameters.reading)
+
+
 STAGE = Stage(
     name="distribute",
-    version=5,
+    version=6,
     about="Divides a generated graph, or one from files, over the ranks that search it.",
     parameters=DistributeParameters,
     inputs={},
@@ -223,6 +237,6 @@ STAGE = Stage(
     estimate=_estimate,
     cuda=True,
     files=files,
-    parts=kept_parts,
+    parts=_kept_pieces,
     hidden=INGEST.hidden,
 )

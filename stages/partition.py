@@ -35,8 +35,8 @@ STRIPES_AT_ONCE = 64
 
 WEIGHTED = "the graph has weights, and a partition carries none"
 WEIGHTED_HINT = (
-    "leave `weights` of symmetrize out for what is partitioned; "
-    "algorithm shortest_paths takes the graph of symmetrize, reorder or compress"
+    "leave `weights` of symmetrize out for what is partitioned; algorithm shortest_paths takes the graph of "
+    "symmetrize, reorder or compress, or the ranks that distribute makes of files with weights"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.buffers import Table, edges, total
@@ -109,20 +110,61 @@ def stored_weights(weights: NDArray[Any]) -> NDArray[Any]:
         return found
     if not len(weights):
         return weights.astype(numpy.uint32)
-    low, high = weights.min(), weights.max()
-    for dtype in (numpy.uint32, numpy.int32):
-        limits = numpy.iinfo(dtype)
-        if low >= limits.min and high <= limits.max and bool((weights == numpy.floor(weights)).all()):
-            return weights.astype(dtype)
+    stored = StoredAs.of(*facts_of(weights))
+    lost = too_large(weights) if stored.dtype == numpy.float32 else None
+    if lost is not None:
+        raise TooLargeWeight(lost, weights[lost])
+    return stored.convert(weights)
+
+
+@dataclass(frozen=True)
+class StoredAs:
+    """How the weights of a graph are stored: as uint32, int32 or float32; `low` is the smallest of them."""
+
+    dtype: Any
+    low: Any
+
+    @classmethod
+    def of(cls, low: Any, high: Any, whole: bool) -> StoredAs:
+        """Choose by the smallest and the largest of all weights, and whether all are `whole` numbers."""
+        import numpy
+
+        for dtype in (numpy.uint32, numpy.int32):
+            limits = numpy.iinfo(dtype)
+            if whole and low >= limits.min and high <= limits.max:
+                return cls(numpy.dtype(dtype), low)
+        return cls(numpy.dtype(numpy.float32), low)
+
+    def convert(self, weights: NDArray[Any]) -> NDArray[Any]:
+        """Convert some of the weights, all of which the type holds."""
+        import numpy
+
+        from gravel.kernels.sssp.weights import without_minus_zeros
+
+        if self.dtype != numpy.float32:
+            return weights.astype(self.dtype)
+        with numpy.errstate(over="ignore"):
+            found = weights.astype(numpy.float32)
+        if self.low < 0:
+            found[(found == 0) & (weights < 0)] = -numpy.finfo(numpy.float32).smallest_subnormal
+        plain: NDArray[Any] = without_minus_zeros(found)
+        return plain
+
+
+def facts_of(weights: NDArray[Any]) -> tuple[Any, Any, bool]:
+    """Return the smallest and the largest of some weights, and whether all are whole numbers."""
+    import numpy
+
+    return weights.min(), weights.max(), bool((weights == numpy.floor(weights)).all())
+
+
+def too_large(weights: NDArray[Any]) -> int | None:
+    """Return the place of the first finite weight that is beyond float32; None where there is none."""
+    import numpy
+
     with numpy.errstate(over="ignore"):
-        found = weights.astype(numpy.float32)
-    lost = numpy.flatnonzero(numpy.isinf(found) & numpy.isfinite(weights))
-    if len(lost):
-        raise TooLargeWeight(int(lost[0]), weights[lost[0]])
-    if low < 0:
-        found[(found == 0) & (weights < 0)] = -numpy.finfo(numpy.float32).smallest_subnormal
-    plain: NDArray[Any] = without_minus_zeros(found)
-    return plain
+        lost = numpy.flatnonzero(numpy.isinf(weights.astype(numpy.float32)) & numpy.isfinite(weights))
+    return int(lost[0]) if len(lost) else None
 
 
 def unusable(error: ValueError, permutation: NDArray[Any] | None, direction: str = "out") -> StageError:

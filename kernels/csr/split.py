@@ -23,7 +23,8 @@ def split(
 
     Parameters
     ----------
-    source, target : uint32 or uint64 (edges,), below bounds[-1].
+    source, target : uint32 or uint64 (edges,), below bounds[-1]; with "as_given" and loops kept, targets
+        may be whatever goes along with a source.
     bounds : int64 (ranges + 1,), ascending from 0: range r holds rows bounds[r] <= v < bounds[r + 1].
     direction, keep_loops : see `gravel.kernels.csr.build`.
 
@@ -32,10 +33,9 @@ def split(
     """
     edges = source, target, bounds, *arc_ends(direction), keep_loops
     ends = numpy.zeros(len(bounds) + 1, numpy.int64)
-    none = numpy.empty(0, source.dtype)
-    _distribute(*edges, ends[2:], none, none)
+    _distribute(*edges, ends[2:], source[:0], target[:0])
     numpy.cumsum(ends, out=ends)
-    rows, columns = numpy.empty(ends[-1], source.dtype), numpy.empty(ends[-1], source.dtype)
+    rows, columns = numpy.empty(ends[-1], source.dtype), numpy.empty(ends[-1], target.dtype)
     _distribute(*edges, ends[1:], rows, columns)
     return rows, columns, ends[:-1]
 

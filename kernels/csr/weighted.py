@@ -6,6 +6,7 @@ order that does not depend on that of the edges.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy
@@ -58,27 +59,67 @@ def build_weighted(
         raise ValueError(f"there are {len(weights)} weights and {len(source)} edges")
     edges = (source, target, weights.view(numpy.uint32))
     offsets, keys = _sorted_keys(edges, vertex_count, direction, keep_loops)
-    columns, values = (each.make(numpy) for each in buffers.split(len(keys)))
-    numpy.right_shift(keys, numpy.uint64(32), out=columns, casting="unsafe")
-    numpy.copyto(values, keys, casting="unsafe")
+    columns, values = split_keys(keys, weights.dtype)
     del keys
-    values = values.view(weights.dtype)
     if duplicates == "keep":
         return WeightedRows(offsets, columns, values, _loops(offsets, columns))
-    wide = numpy.float64 if weights.dtype == numpy.float32 else numpy.int64
-    limits = numpy.finfo(numpy.float32) if weights.dtype == numpy.float32 else numpy.iinfo(weights.dtype)
+    kept, loops = merge_parallel(offsets, columns, values, duplicates)
+    return WeightedRows(offsets, columns[:kept].copy(), values[:kept].copy(), loops)
+
+
+def split_keys(keys: NDArray[numpy.uint64], dtype: Any) -> tuple[NDArray[numpy.uint32], NDArray[Any]]:
+    """Take columns and the bits of weights apart; the weights are of so a type."""
+    columns, bits = (each.make(numpy) for each in buffers.split(len(keys)))
+    numpy.right_shift(keys, numpy.uint64(32), out=columns, casting="unsafe")
+    numpy.copyto(bits, keys, casting="unsafe")
+    return columns, bits.view(dtype)
+
+
+def joined_keys(columns: NDArray[Any], weights: NDArray[Any]) -> NDArray[numpy.uint64]:
+    """Put a column and the bits of its weight into one key."""
+    keys = columns.astype(numpy.uint64)
+    keys <<= numpy.uint64(32)
+    keys |= weights.view(numpy.uint32)
+    return keys
+
+
+class UnlikeWeights(ValueError):
+    """Parallel arcs of the vertex `tail` whose weights do not become one."""
+
+    def __init__(self, tail: int, message: str) -> None:
+        super().__init__(message)
+        self.tail = tail
+
+
+def merge_parallel(
+    offsets: NDArray[numpy.int64],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+    duplicates: str,
+    tail_of: Callable[[int], int] = int,
+) -> tuple[int, int]:
+    """Make one arc of equal ones, in place; returns how many arcs are left, and how many of them are loops.
+
+    Columns ascend in each row, and weights in parallel arcs. `tail_of` names the vertex of a row. Raises
+    `UnlikeWeights` for weights that `duplicates` does not allow, and for a sum that their type does not hold.
+    """
+    is_float = values.dtype == numpy.float32
+    wide: Any = numpy.float64 if is_float else numpy.int64
+    limits: Any = numpy.finfo(numpy.float32) if is_float else numpy.iinfo(values.dtype)
     kept, loops, row, at = _merge(
         offsets, columns, values, duplicates == "sum", duplicates == "error", wide(0), wide(limits.max)
     )
-    if row >= 0:
-        arc = f"the arc ({row}, {columns[at]})"
-        if duplicates == "error":
-            raise ValueError(
-                f"{arc} occurs with the weights {values[at]} and {values[at + 1]}; "
-                "take their minimum or their sum, or keep both arcs"
-            )
-        raise ValueError(f"the weights of {arc} add up to more than {weights.dtype} holds, {limits.max}")
-    return WeightedRows(offsets, columns[:kept].copy(), values[:kept].copy(), loops)
+    if row < 0:
+        return int(kept), int(loops)
+    tail = tail_of(int(row))
+    arc = f"the arc ({tail}, {columns[at]})"
+    if duplicates == "error":
+        raise UnlikeWeights(
+            tail,
+            f"{arc} occurs with the weights {values[at]} and {values[at + 1]}; "
+            "take their minimum or their sum, or keep both arcs",
+        )
+    raise UnlikeWeights(tail, f"the weights of {arc} add up to more than {values.dtype} holds, {limits.max}")
 
 
 def _sorted_keys(

@@ -18,7 +18,8 @@ dd     delegates               delegates, uint32           owner of the end of l
 
 The names in `Partition.arrays` are `rank3/nn/row_offsets`, `rank3/nn/column_indices` and so on for nd, dn
 and dd; `rank3/nd/source_list` (local vertices with nd arcs, uint32, ascending); `rank3/dn/source_mask` and
-`rank3/dd/source_mask` (one bit per delegate, uint64 words, bit d % 64 of word d // 64).
+`rank3/dd/source_mask` (one bit per delegate, uint64 words, bit d % 64 of word d // 64). Where arcs have
+weights, `rank3/nn/weights` and so on are uint32, int32 or float32, one for each column.
 
 What to call::
 

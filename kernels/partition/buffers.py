@@ -238,12 +238,10 @@ def unions_on_cpu(messages: int, vertex: str) -> Table:
     )
 
 
-def scores_on_cpu(own: int, delegates: int, arcs: int, heads: int) -> Table:
-    """What a rank on the CPU keeps while it finds PageRank; nn `arcs` lead to so many different `heads`."""
+def scores_on_cpu(own: int, delegates: int, heads: int) -> Table:
+    """What a rank on the CPU keeps while it finds PageRank, beside its `heads_on_cpu`."""
     return table(
         "host",
-        compact_ids=("u4", arcs),
-        heads=("u4", heads),
         sums=("f8", heads),
         shares=("f8", own),
         inverse=("f8", own, 0),
@@ -256,8 +254,13 @@ def scores_on_cpu(own: int, delegates: int, arcs: int, heads: int) -> Table:
     )
 
 
-def heads_on_cpu(arcs: int, vertex: str) -> Table:
-    """What a rank takes before it finds PageRank: NumPy's sort of its nn `arcs` by their heads."""
+def heads_on_cpu(arcs: int, heads: int) -> Table:
+    """Where the nn `arcs` of a rank lead to, so many different `heads`."""
+    return table("host", compact_ids=("u4", arcs), heads=("u4", heads))
+
+
+def sorting_heads(arcs: int, vertex: str) -> Table:
+    """What finding them takes: NumPy's sort of the arcs by their heads."""
     return table(
         "host",
         "sorted",
@@ -266,6 +269,46 @@ def heads_on_cpu(arcs: int, vertex: str) -> Table:
         first=("u1", arcs),
         counted=("i8", arcs),
         inverse_of_heads=("i8", arcs),
+    )
+
+
+def paths_on_cpu(own: int, delegates: int, heads: int, word: str, *, tree: str) -> Table:
+    """What a rank on the CPU keeps while it searches by weights, beside its `heads_on_cpu`.
+
+    `word` is the type of a distance, and `tree` that of a predecessor, or nothing where none is wanted.
+    """
+    kept = table(
+        "host",
+        words=(word, own),
+        queues=("u4", (4, own)),
+        flags=("u1", own),
+        delegate_words=(word, delegates),
+        delegate_queues=("u4", (4, delegates)),
+        delegate_flags=("u1", delegates),
+        sent=(word, heads),
+        changed=("u4", heads),
+        head_flags=("u1", heads, 0),
+    )
+    if not tree:
+        return kept
+    return *kept, *table("host", tree=(tree, own), delegate_tree=(tree, delegates), tails=("u4", heads))
+
+
+def round_of_paths(own: int, delegates: int, heads: int, word: str, *, tree: str) -> Table:
+    """What a round of such a search sends and gets, at most, and what becomes of delegates' words.
+
+    Heads of one rank may be changed in a round by all others.
+    """
+    item = max(int(word[1:]), int(tree[1:]) if tree else 0)
+    return table(
+        "host",
+        "round",
+        sent_ids=("u4", heads),
+        sent_words=(word, heads),
+        sent_tails=("u4", heads if tree else 0),
+        came=("u1", (4 + int(word[1:]) + 4 * bool(tree), heads)),
+        reduced=(f"u{item}", (4, delegates)),
+        order=("i8", own // 8),
     )
 
 

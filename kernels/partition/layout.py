@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
 SUBGRAPHS = ("nn", "nd", "dn", "dd")
+WEIGHTS = "weights"
+"""The name of a subgraph's weights, which stand beside its columns."""
+
 NORMAL = numpy.uint32(0xFFFFFFFF)
 """Stands for no local id, of which there are fewer."""
 
@@ -27,7 +30,7 @@ FLAGS = 1 << 18
 
 @dataclass(frozen=True)
 class RankGraph:
-    """What one rank holds; see `gravel.kernels.partition` for rows, columns and lists."""
+    """What one rank holds; see `gravel.kernels.partition` for rows, columns, lists and weights."""
 
     rank: int
     nn: Subgraph
@@ -37,6 +40,7 @@ class RankGraph:
     nd_source_list: NDArray[Any]  # uint32, ascending
     dn_source_mask: NDArray[Any]  # uint64 words
     dd_source_mask: NDArray[Any]  # uint64 words
+    weights: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # of the arcs by subgraph, or none
 
     def subgraph(self, name: str) -> Subgraph:
         """Give the subgraph called nn, nd, dn or dd."""
@@ -141,7 +145,13 @@ def _places(flags: Any, arrays: Any) -> Any:
     return arrays.concatenate(several)
 
 
-def make_rank(rank: int, subgraphs: Mapping[str, Subgraph], arrays: Any = numpy) -> RankGraph:
+def make_rank(
+    rank: int,
+    subgraphs: Mapping[str, Subgraph],
+    arrays: Any = numpy,
+    *,
+    weights: Mapping[str, NDArray[Any]] | None = None,
+) -> RankGraph:
     """Complete a rank's four subgraphs with its source list and masks, with NumPy or CuPy as `arrays`."""
     offsets = {name: rows.row_offsets for name, rows in subgraphs.items()}
     filled = {name: offsets[name][1:] != offsets[name][:-1] for name in ("nd", "dn", "dd")}
@@ -151,6 +161,7 @@ def make_rank(rank: int, subgraphs: Mapping[str, Subgraph], arrays: Any = numpy)
         nd_source_list=_places(filled["nd"], arrays),
         dn_source_mask=packed_bits(filled["dn"], arrays),
         dd_source_mask=packed_bits(filled["dd"], arrays),
+        weights=weights or {},
     )
 
 
@@ -161,10 +172,17 @@ def to_arrays(part: RankGraph) -> dict[str, NDArray[Any]]:
     for name in SUBGRAPHS:
         named[f"{prefix}/{name}/row_offsets"] = part.subgraph(name).row_offsets
         named[f"{prefix}/{name}/column_indices"] = part.subgraph(name).column_indices
+        if part.weights:
+            named[f"{prefix}/{name}/{WEIGHTS}"] = part.weights[name]
     named[f"{prefix}/nd/source_list"] = part.nd_source_list
     named[f"{prefix}/dn/source_mask"] = part.dn_source_mask
     named[f"{prefix}/dd/source_mask"] = part.dd_source_mask
     return named
+
+
+def has_weights(arrays: Mapping[str, Any]) -> bool:
+    """Return whether stored arrays of ranks have weights."""
+    return any(key.endswith(f"/{WEIGHTS}") for key in arrays)
 
 
 def rank_from_arrays(arrays: Mapping[str, Any], rank: int) -> RankGraph:
@@ -184,6 +202,7 @@ def rank_from_arrays(arrays: Mapping[str, Any], rank: int) -> RankGraph:
         nd_source_list=read("nd/source_list"),
         dn_source_mask=read("dn/source_mask"),
         dd_source_mask=read("dd/source_mask"),
+        weights={name: read(f"{name}/{WEIGHTS}") for name in SUBGRAPHS} if has_weights(arrays) else {},
         **subgraphs,
     )
 

@@ -1,9 +1,9 @@
-"""Masks over the delegates on their way: whole, or only the words that changed."""
+"""Masks over the delegates, or values of theirs, on their way: whole, or only the words that changed."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -11,29 +11,39 @@ from numpy.typing import NDArray
 from gravel.kernels.exchange import Endpoint, Ticket
 from gravel.kernels.partition.reductions import Algorithm, receivers, reduction_rounds
 
-Words = NDArray[Any]  # uint64, bit d % 64 of word d // 64
+Words = NDArray[Any]  # uint64, bit d % 64 of word d // 64; or a value for each delegate
 Message = tuple[Words, ...]
-"""(), for no bit at all; (words,), a whole mask; (places, words), the words at these places, uint32."""
+"""(), where nothing changed; (words,), a whole mask; (places, words), the words at these places, uint32."""
 
 
-def pack(mask: Words, changed_only: bool) -> Message:
+class Joining(NamedTuple):
+    """How the words of all ranks become one, and the word that changes nothing."""
+
+    ufunc: numpy.ufunc
+    neutral: Any
+
+
+BITS = Joining(numpy.bitwise_or, 0)
+
+
+def pack(mask: Words, changed_only: bool, joining: Joining = BITS) -> Message:
     """Make the shortest message of a mask; a whole one where changes are not to be looked for."""
     if not changed_only:
         return (mask,)
-    places = numpy.flatnonzero(mask)
+    places = numpy.flatnonzero(mask != mask.dtype.type(joining.neutral))
     if len(places) == 0:
         return ()
-    if 12 * len(places) >= 8 * len(mask):
+    if (4 + mask.itemsize) * len(places) >= mask.nbytes:
         return (mask,)
     return places.astype(numpy.uint32), mask[places]
 
 
-def add(mask: Words, message: Message) -> None:
-    """Set in `mask` the bits of a message."""
+def add(mask: Words, message: Message, joining: Joining = BITS) -> None:
+    """Join the words of a message with those of `mask`."""
     if len(message) == 1:
-        mask |= message[0]
+        joining.ufunc(mask, message[0], out=mask)
     elif message:
-        mask[message[0]] |= message[1]
+        mask[message[0]] = joining.ufunc(mask[message[0]], message[1])
 
 
 def message_bytes(message: Message) -> int:
@@ -42,16 +52,22 @@ def message_bytes(message: Message) -> int:
 
 
 class Reduction:
-    """An OR over all ranks: `begin` posts, `end` waits, and other work may go on in between.
+    """An OR over all ranks, or what else joins words: `begin` posts, `end` waits, and other work may go on.
 
     It follows the rounds of `gravel.kernels.partition.reductions`. Every rank posts in every round, with a
     mask or without, since the n-th post of one rank belongs to the n-th of all others.
     """
 
     def __init__(
-        self, end: Endpoint, *, changed_only: bool, algorithm: Algorithm = "all_gather", groups: int = 0
+        self,
+        end: Endpoint,
+        *,
+        changed_only: bool,
+        algorithm: Algorithm = "all_gather",
+        groups: int = 0,
+        joining: Joining = BITS,
     ) -> None:
-        self._end = end
+        self._end, self._joining = end, joining
         self._changed_only = changed_only
         self._rounds = [
             (receivers(each, end.rank), each[end.rank])
@@ -61,8 +77,8 @@ class Reduction:
 
     def _post(self, mask: Words, number: int) -> Ticket:
         to, senders = self._rounds[number]
-        # What is sent may be added to before it is read in this process; that adds bits of the result alone.
-        message = pack(mask, self._changed_only) if to else ()
+        # What is sent may be added to before it is read in this process: by words of the result alone.
+        message = pack(mask, self._changed_only, self._joining) if to else ()
         self.sent_bytes += message_bytes(message) * len(to)
         return self._end.post(dict.fromkeys(to, message), senders)
 
@@ -71,12 +87,12 @@ class Reduction:
         return self._post(mask, 0) if self._rounds else self._end.post({}, ())
 
     def end(self, mask: Words, begun: Ticket) -> Generator[Ticket, dict[int, Any], Words]:
-        """Give the OR of all masks."""
+        """Give what all masks become together."""
         total = mask.copy()
         ticket = begun
         for following in range(1, len(self._rounds) + 1):
             for message in (yield ticket).values():
-                add(total, message)
+                add(total, message, self._joining)
             if following < len(self._rounds):
                 ticket = self._post(total, following)
         return total

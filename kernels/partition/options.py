@@ -154,3 +154,19 @@ def given_up(seconds: float) -> str:
         "are only slow, as under a debugger, allow more by tuning: {barrier_seconds: SECONDS}; else a GPU or "
         "its process has failed, which its log says"
     )
+
+
+@dataclass(frozen=True)
+class PathOptions:
+    """Options of a search by weights over ranks on CPUs. Raises ValueError for what cannot be."""
+
+    UNREAD: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Every option has an effect wherever such ranks are."""
+
+    width: float = 0.0
+    """How many mean weights a bucket is wide; 0 chooses by the mean degree, as on one machine."""
+
+    def __post_init__(self) -> None:
+        """Check the width."""
+        if not self.width >= 0:
+            raise ValueError(f"width is {self.width}; it must be above 0, or 0 for a choice by the graph")

@@ -20,6 +20,7 @@ from gravel.kernels.buffers import make
 from gravel.kernels.exchange import Endpoint, Program, Ticket, Wire, drive, gather, swap
 from gravel.kernels.jit import serial
 from gravel.kernels.partition.buffers import scores_on_cpu
+from gravel.kernels.partition.heads import Heads
 from gravel.kernels.partition.layout import RankPart, row_lengths
 
 
@@ -54,16 +55,9 @@ class ScoresRank:
         self.part, self.rank, self.ranks, self.surfer = part, part.rank, p, surfer
         self.own = numpy.flatnonzero(whole.delegates % p == part.rank)
         self.own_places = whole.delegates[self.own] // p
-        heads, compact_ids = numpy.unique(part.nn.column_indices, return_inverse=True)
-        kept = make(scores_on_cpu(whole.local, len(whole.delegates), len(compact_ids), len(heads)), numpy)
-        owners = (heads % heads.dtype.type(p)).astype(numpy.uint16)
-        order = numpy.argsort(owners, kind="stable")
-        places = numpy.empty(len(heads), numpy.uint32)
-        places[order] = numpy.arange(len(heads), dtype=numpy.uint32)
-        self._compact_ids, self._heads, self._sums = kept["compact_ids"], kept["heads"], kept["sums"]
-        numpy.take(places, compact_ids, out=self._compact_ids, mode="clip")
-        self._heads[:] = heads[order] // heads.dtype.type(p)
-        self._starts = numpy.searchsorted(owners[order], numpy.arange(p + 1))
+        self._heads = Heads(part.nn.column_indices, p)
+        kept = make(scores_on_cpu(whole.local, len(whole.delegates), len(self._heads.ids)), numpy)
+        self._sums = kept["sums"]
         self._arrivals: dict[int, NDArray[Any]] = {}
         self._shares, self._inverse = kept["shares"], kept["inverse"]
         self._delegate_shares, self._delegate_inverse = kept["delegate_shares"], kept["delegate_inverse"]
@@ -90,10 +84,6 @@ class ScoresRank:
         delegate_jumps[numpy.isin(whole.delegates, chosen)] = 1.0 / len(chosen)
         return jumps, delegate_jumps
 
-    def heads_at(self, rank: int) -> slice:
-        """Give the places of a rank's vertices among the heads of nn arcs."""
-        return slice(int(self._starts[rank]), int(self._starts[rank + 1]))
-
     def share_of_delegates(self, rank: int) -> slice:
         """Give the delegates whose scores a rank finishes."""
         return slice(self._bounds[rank], self._bounds[rank + 1])
@@ -103,7 +93,7 @@ class ScoresRank:
         part = self.part
         lengths = row_lengths(part.dn) + row_lengths(part.dd)
         dangling = float(self.scores[self._dangling].sum())
-        heads = {rank: self._heads[self.heads_at(rank)] for rank in range(self.ranks)}
+        heads = {rank: self._heads.ids[self._heads.at(rank)] for rank in range(self.ranks)}
         came = yield from swap(end, {rank: (heads[rank], dangling, lengths) for rank in end.others})
         came[self.rank] = heads[self.rank], dangling, lengths
         self._arrivals = {rank: came[rank][0] for rank in range(self.ranks)}
@@ -118,7 +108,7 @@ class ScoresRank:
         numpy.multiply(self.delegate_scores, self._delegate_inverse, out=self._delegate_shares)
         for sums in (self._sums, self._delegate_sums, self._incoming):
             sums.fill(0.0)
-        _push(part.nn.row_offsets, self._compact_ids, self._shares, self._sums)
+        _push(part.nn.row_offsets, self._heads.compact_ids, self._shares, self._sums)
         _push(*part.nd, self._shares, self._delegate_sums)
         _push(*part.dd, self._delegate_shares, self._delegate_sums)
         ticket = end.post({rank: self._parcel(rank) for rank in end.others}, end.others)
@@ -146,7 +136,7 @@ class ScoresRank:
         """Give what passes to normal vertices of a rank, and to the delegates that it finishes."""
         # Copies: threads and ranks in one process send no bytes.
         return (
-            self._sums[self.heads_at(rank)].copy(),
+            self._sums[self._heads.at(rank)].copy(),
             self._delegate_sums[self.share_of_delegates(rank)].copy(),
         )
 

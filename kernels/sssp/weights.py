@@ -32,38 +32,19 @@ class UnusableWeight(ValueError):
         self.tail, self.head, self.weight = tail, head, weight
 
 
-@dataclass(frozen=True)
-class WeightedRows:
-    """Checked rows; `weights` are uint32 or float32, and `mean_weight` is that of all arcs.
-
-    Without weights, which is None, every arc is 1 long. `symmetric` says whether every arc has one back with
-    its weight; None where nobody has said so.
+class Distances:
+    """How distances are counted; subclasses know the graph's sizes and weights.
 
     `words` is the dtype in which searches compare distances, uint32 or uint64, whose order is that of
-    distances: integers themselves, or the bits of a float64 that is not negative.
+    distances: integers themselves, or the bits of a float64 that is not negative. `mean_weight` is that of
+    all arcs.
     """
 
-    row_offsets: Any
-    column_indices: Any
-    weights: Any
+    vertices: int
+    arcs: int
+    is_float: bool
     words: numpy.dtype[Any]
     mean_weight: float
-    symmetric: bool | None = None
-
-    @property
-    def vertices(self) -> int:
-        """How many rows there are."""
-        return len(self.row_offsets) - 1
-
-    @property
-    def arcs(self) -> int:
-        """How many arcs there are."""
-        return len(self.column_indices)
-
-    @property
-    def is_float(self) -> bool:
-        """Whether weights are float32."""
-        return self.weights is not None and bool(self.weights.dtype == numpy.float32)
 
     @property
     def unreached(self) -> int:
@@ -103,6 +84,37 @@ class WeightedRows:
         if not 0 <= source < self.vertices:
             raise ValueError(f"source {source} is not a vertex; there are {self.vertices}")
         return int(source)
+
+
+@dataclass(frozen=True)
+class WeightedRows(Distances):
+    """Checked rows; `weights` are uint32 or float32.
+
+    Without weights, which is None, every arc is 1 long. `symmetric` says whether every arc has one back with
+    its weight; None where nobody has said so.
+    """
+
+    row_offsets: Any
+    column_indices: Any
+    weights: Any
+    words: numpy.dtype[Any]
+    mean_weight: float
+    symmetric: bool | None = None
+
+    @property
+    def vertices(self) -> int:  # type: ignore[override]
+        """How many rows there are."""
+        return len(self.row_offsets) - 1
+
+    @property
+    def arcs(self) -> int:  # type: ignore[override]
+        """How many arcs there are."""
+        return len(self.column_indices)
+
+    @property
+    def is_float(self) -> bool:  # type: ignore[override]
+        """Whether weights are float32."""
+        return self.weights is not None and bool(self.weights.dtype == numpy.float32)
 
 
 def checked(

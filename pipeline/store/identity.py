@@ -231,7 +231,8 @@ def extent_of(
         normal_arcs=_normal_arcs(attributes, arrays),
         ranks=attributes.get("ranks") or 0,
         striped=attributes.get("scheme") == "striped",
-        weighted="weights" in arrays or attributes.get("algorithm") == "shortest_paths",
+        weighted=attributes.get("algorithm") == "shortest_paths"
+        or any(name.rpartition("/")[2] == "weights" for name in arrays),
         direction=attributes.get("direction", "out"),
         strong=attributes.get("algorithm") == "strong_components",
     )

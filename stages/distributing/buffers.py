@@ -19,6 +19,9 @@ from gravel.kernels.partition.distributor.buffers import (
     known_degrees,
 )
 
+WEIGHT = "u4"
+"""The type of a weight, whichever of three it is: four bytes."""
+
 EXCHANGED, SORTED, LEAST_ARCS = 8, 4, 8
 """Parts of the memory, one of so many: for what is on its way, for ids, and for arcs at least."""
 
@@ -26,23 +29,32 @@ LEAST_PART = 1 << 10
 """Edges that are sent at once at least: fewer are not worth a message."""
 
 
-def exchanged(part: int, ranks: int) -> Table:
+def exchanged(part: int, ranks: int, *, weighted: bool = False) -> Table:
     """Return the arrays of so many edges at once: they are read, turned into arcs that go, and others come.
 
-    At worst all ranks send both arcs of all their edges here. The same room is for ids.
+    At worst all ranks send both arcs of all their edges here. The same room is for ids. With weights, which
+    are read as float64, a column is 64 bits wide.
     """
     moved = table("host", came=("u8", (2 * ranks, part)), sent=("u8", (2, part)))
+    if weighted:
+        moved += table("host", rows=("u4", (2 * ranks, part)), read=("f8", part), weights=(WEIGHT, part))
     return *edges(part, "u8", "host"), *arcs_by_owner(2 * part, "u8"), *moved
 
 
-def edges_at_once(memory: int, ranks: int) -> int:
+def edges_at_once(memory: int, ranks: int, *, weighted: bool = False) -> int:
     """Choose how many edges a rank reads and sends at once."""
-    return max(LEAST_PART, min(PART_EDGES, memory // EXCHANGED // total(exchanged(1, ranks), "host")))
+    each = total(exchanged(1, ranks, weighted=weighted), "host")
+    return max(LEAST_PART, min(PART_EDGES, memory // EXCHANGED // each))
 
 
 def offsets(rows: int) -> Buffer:
     """Offsets of rows."""
     return Buffer("offsets", "i8", rows + 1, 0, "host")
+
+
+def weights(arcs: int, weight: str) -> Buffer:
+    """Weights of arcs."""
+    return Buffer("weights", weight, arcs, None, "host")
 
 
 def of_vertices(own: int, vertices: int) -> Table:
@@ -73,13 +85,16 @@ def of_delegates(vertices: int) -> Table:
     )
 
 
-def building(own: int, vertices: int, arcs: int, part: int, ranks: int) -> Table:
-    """Return what a rank takes that sends so many edges at once, and has all of its arcs in memory."""
+def building(own: int, vertices: int, arcs: int, part: int, ranks: int, *, weighted: bool = False) -> Table:
+    """Return what a rank takes that sends so many edges at once, and has all of its arcs in memory.
+
+    With weights, these are keys that become columns and weights.
+    """
     return (
-        *exchanged(part, ranks),
+        *exchanged(part, ranks, weighted=weighted),
         *of_vertices(own, vertices),
         *of_delegates(vertices),
-        columns(2 * arcs, vertex_type(vertices), "host"),
+        columns(2 * arcs, "u8" if weighted else vertex_type(vertices), "host"),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.stages.artifacts import EdgePiece, Partition, VertexIds
 from gravel.stages.distributing.rank import BuildTask, Built, build_as_rank
+from gravel.stages.errors import StageError
 from gravel.stages.ingest import LONE_PIECE, check_counts, parts
 from gravel.stages.ingest_memory import working_memory
 from gravel.stages.many_files import LEAST_KEPT, read_pieces, text_size
@@ -31,6 +32,11 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
 
     ranks = parameters.ranks
     pieces = _pieces(context, parameters)
+    if parameters.is_weighted and not any(piece.weight is not None for piece in pieces):
+        raise StageError(
+            "the edges have no weights",
+            hint="leave `weights` of distribute out, or name the column: `columns: {weight: amount}`",
+        )
     ids = sum(piece.vertex_count for piece in pieces)
     numbers = allocated(context.scratch / "numbers", index_dtype(ids), ids)
     alone = context.reserved >= ranks and context.shares_scratch
@@ -47,6 +53,7 @@ def from_files(context: Context, parameters: DistributeParameters) -> tuple[Part
         memory=memory if alone else memory // ranks,
         threads=context.machine.threads,
         sinks=context.sink_maker(),
+        weights=parameters.weights if parameters.weights != "leave_out" else "",
     )
     built = sorted(_run(context, task, ranks, alone=alone), key=lambda each: each.rank)
     first = built[0]
@@ -79,15 +86,16 @@ def _run(context: Context, task: BuildTask, ranks: int, *, alone: bool) -> list[
 
 
 def _pieces(context: Context, parameters: DistributeParameters) -> Sequence[EdgePiece]:
-    if len(parameters.files or ()) > 1:
-        return read_pieces(context, parts(parameters), skip=parameters.skip_broken)
-    file = parameters.file or parameters.files[0]  # type: ignore[index]
+    asked = parameters.reading
+    if len(asked.files or ()) > 1:
+        return read_pieces(context, parts(asked), skip=asked.skip_broken)
+    file = asked.file or asked.files[0]  # type: ignore[index]
     kept = text_size(file) >= LEAST_KEPT
 
     def progress(done: int) -> None:
         context.progress(done, None, "B")
 
-    alone = parameters.model_copy(update={"expect": None, "skip_broken": False})
+    alone = asked.model_copy(update={"expect": None, "skip_broken": False})
     piece: EdgePiece = context.part(LONE_PIECE, alone, kept=kept, progress=progress).artifact
     return [piece]
 

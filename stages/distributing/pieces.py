@@ -18,6 +18,7 @@ from gravel.stages.texts import Texts
 
 if TYPE_CHECKING:
     from gravel.stages.partitioning.ranges import ArrayFile
+    from gravel.stages.weights import StoredAs
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Pieces:
         self._ids = [0, *accumulate(piece.vertex_count for piece in pieces)]
         self._edges = [0, *accumulate(len(piece.source) for piece in pieces)]
         self.has_texts = any(piece.text is not None for piece in pieces)
+        self.has_weights = any(piece.weight is not None for piece in pieces)
 
     @property
     def ids(self) -> int:
@@ -113,8 +115,10 @@ def _pieces_between(starts: Sequence[int], first: int, last: int) -> Iterator[tu
 class NumberedEdges:
     """The edges of all pieces by vertex, as the distributor takes them (`EdgeSource`).
 
-    `numbers` has the vertex of each id of each piece.
+    `numbers` has the vertex of each id of each piece. `stored` says how weights are stored, once ranks know.
     """
+
+    stored: StoredAs | None = None
 
     def __init__(self, pieces: Pieces, numbers: ArrayFile, vertices: int) -> None:
         self._pieces, self._numbers = pieces, numpy.asarray(numbers.map())
@@ -132,3 +136,18 @@ class NumberedEdges:
                 numpy.take(numbers, numpy.asarray(column[edges]), out=out[place:upto], mode="clip")
             place = upto
         return ends
+
+    def read_weights(self, first: int, count: int) -> NDArray[numpy.float64]:
+        """Read the weights of edges `first` to `first` + `count` - 1, as the files have them."""
+        weights = numpy.empty(count, numpy.float64)
+        place = 0
+        for piece, _, edges in self._pieces.between(first, first + count):
+            assert piece.weight is not None
+            weights[place : place + edges.stop - edges.start] = piece.weight[edges]
+            place += edges.stop - edges.start
+        return weights
+
+    def weights(self, first: int, count: int) -> NDArray[Any]:
+        """Read the same weights as they are stored."""
+        assert self.stored is not None
+        return self.stored.convert(self.read_weights(first, count))

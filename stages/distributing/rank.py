@@ -29,7 +29,8 @@ WRITTEN = 1 << 20
 class BuildTask:
     """Task of each rank; `numbers` is a file for the vertex of each id of each piece, which all ranks write.
 
-    `memory` are the bytes to work in of each rank.
+    `memory` are the bytes to work in of each rank. `weights` says what parallel arcs become, or nothing where
+    arcs have no weights.
     """
 
     pieces: Sequence[EdgePiece]
@@ -40,6 +41,7 @@ class BuildTask:
     memory: int
     threads: int
     sinks: SinkMaker
+    weights: Literal["", "minimum", "sum", "error"] = ""
 
 
 @dataclass(frozen=True)
@@ -61,18 +63,21 @@ class Built:
 def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     """Build one rank of the graph.
 
-    Raises StageError where the rank's vertices do not fit 32-bit local ids, or a row does not fit the memory.
+    Raises StageError where the rank's vertices do not fit 32-bit local ids, a row does not fit the memory, or
+    weights are too large or do not become one.
     """
     import numpy
 
     from gravel.kernels.exchange import Endpoint, drive
-    from gravel.kernels.partition.distributor.program import distribute_program
+    from gravel.kernels.partition.distributor.program import RefusedArcs, distribute_program
     from gravel.kernels.partition.layout import to_arrays
     from gravel.kernels.partition.threshold import choose_threshold
     from gravel.kernels.threads import set_threads
     from gravel.stages.distributing.numbering import number_program
     from gravel.stages.distributing.pieces import NumberedEdges, Pieces
     from gravel.stages.distributing.rows import SpillingBuilder
+    from gravel.stages.distributing.weighted import WeightedBuilder
+    from gravel.stages.distributing.weights import weights_program
 
     set_threads(task.threads)
     rank, ranks = rank_group.rank, rank_group.size
@@ -80,7 +85,7 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     folder.mkdir(parents=True)
     laps = {"begin": time.perf_counter()}
     pieces = Pieces(task.pieces)
-    part = edges_at_once(task.memory, ranks)
+    part = edges_at_once(task.memory, ranks, weighted=bool(task.weights))
     numbers = numpy.asarray(task.numbers.map("r+"))
     program = number_program(
         Endpoint(rank_group),
@@ -96,9 +101,16 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     rank_group.barrier()
     laps["numbering"] = time.perf_counter()
     edges = NumberedEdges(pieces, task.numbers, numbered.vertices)
+    if task.weights:
+        edges.stored = drive(weights_program(Endpoint(rank_group), edges, part), rank_group)
+        rank_group.barrier()
+    room = _room(task.memory, numbered.vertices, ranks)
     try:
-        room = _room(task.memory, numbered.vertices, ranks)
-        builder = SpillingBuilder(edges, ranks, rank, folder, room.arcs, in_files=room.in_files)
+        given = edges, ranks, rank, folder, room.arcs
+        if task.weights:
+            builder: SpillingBuilder = WeightedBuilder(*given, task.weights, in_files=room.in_files)
+        else:
+            builder = SpillingBuilder(*given, in_files=room.in_files)
     except ValueError as error:
         raise StageError(str(error)) from None
     threshold: Any = task.threshold
@@ -107,7 +119,10 @@ def build_as_rank(rank_group: RankContext, task: BuildTask) -> Built:
     dividing = distribute_program(
         Endpoint(rank_group), builder, threshold=threshold, part_edges=part, report=rank_group.progress
     )
-    share = drive(dividing, rank_group)
+    try:
+        share = drive(dividing, rank_group)
+    except RefusedArcs as error:
+        raise StageError(str(error)) from None
     laps["dividing"] = time.perf_counter()
     named = to_arrays(share.part)
     if rank == 0:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import count, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
 from gravel.kernels.buffers import Table, make
+from gravel.kernels.csr import Rows
 from gravel.kernels.csr.buffers import ROW
 from gravel.kernels.csr.buffers import columns as columns_of
 from gravel.kernels.csr.rows import RowBuilder
@@ -49,19 +50,28 @@ class SpilledRows:
         )
         self._ends = numpy.array(self.bounds)
         self._whole = RowBuilder(counts, self._dtype) if len(self.bounds) == 2 else None
-        self._spool = Spool(folder, len(self.bounds) - 1, self._dtype)
+        # Rows of a rank are fewer than 2^32, whatever is in them.
+        self._spool = Spool(folder, len(self.bounds) - 1, numpy.dtype(numpy.uint32), self._dtype)
 
     def add(self, rows: NDArray[Any], columns: NDArray[Any]) -> None:
         """Put arcs, all of which were counted, into their rows."""
         if self._whole is not None:
             self._whole.add(rows, columns)
         else:
-            arcs = rows.astype(self._dtype, copy=False), columns.astype(self._dtype, copy=False)
+            arcs = rows.astype(numpy.uint32, copy=False), columns.astype(self._dtype, copy=False)
             self._spool.add(*split(*arcs, self._ends, direction="as_given", keep_loops=True))
 
     def finish(self, columns: NDArray[Any], offsets: NDArray[numpy.int64], *, keep_duplicates: bool) -> int:
         """Write sorted columns to the front of an array, and row offsets; returns the count of columns."""
         end = 0
+        for first, last, made in self._made(keep_duplicates=keep_duplicates):
+            columns[end : end + len(made.column_indices)] = made.column_indices
+            offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
+            end += len(made.column_indices)
+        return end
+
+    def _made(self, *, keep_duplicates: bool) -> Iterator[tuple[int, int, Rows]]:
+        """Sort one range after the other; yields its first row, its end and its rows."""
         with closing(self._spool):
             for index, (first, last) in enumerate(pairwise(self.bounds)):
                 builder = self._whole or RowBuilder(
@@ -72,11 +82,11 @@ class SpilledRows:
                 self._whole = None
                 made = builder.finish(keep_duplicates=keep_duplicates, vertex_count=self._vertex_count)
                 del builder
-                columns[end : end + len(made.column_indices)] = made.column_indices
-                offsets[first + 1 : last + 1] = made.row_offsets[1:] + end
-                end += len(made.column_indices)
+                yield first, last, made
                 self._spool.remove(index)
-        return end
+
+
+Spilled = TypeVar("Spilled", bound=SpilledRows)
 
 
 class SpillingBuilder(RankBuilder):
@@ -115,8 +125,13 @@ class SpillingBuilder(RankBuilder):
         self._rows = None
 
     def _spilled(self, counts: NDArray[numpy.int64], dtype: Any, vertex_count: int) -> SpilledRows:
+        return self._cut(SpilledRows, counts, dtype, vertex_count)
+
+    def _cut(
+        self, kind: type[Spilled], counts: NDArray[numpy.int64], dtype: Any, vertex_count: int
+    ) -> Spilled:
         try:
-            return SpilledRows(self._folder, counts, dtype, vertex_count, self._memory)
+            return kind(self._folder, counts, dtype, vertex_count, self._memory)
         except StageError as error:
             raise StageError(error.message, hint="give `memory` more, or leave that vertex out") from None
 
@@ -134,7 +149,8 @@ class SpillingBuilder(RankBuilder):
         return made
 
     def _turned(self, nd: Subgraph) -> Subgraph:
-        return self._of_delegates(len(nd.row_offsets) - 1, lambda: _turned_arcs(*nd))
+        turned = lambda: (arcs[:2] for arcs in turned_arcs(*nd))  # noqa: E731
+        return self._of_delegates(len(nd.row_offsets) - 1, turned)
 
     def _both_ways(self, tails: NDArray[Any], heads: NDArray[Any]) -> Subgraph:
         def arcs() -> Iterator[Arcs]:
@@ -159,16 +175,16 @@ class SpillingBuilder(RankBuilder):
         return Subgraph(narrow(offsets), made)
 
 
-def _turned_arcs(offsets: NDArray[Any], columns: NDArray[Any]) -> Iterator[Arcs]:
-    """Yield the arcs of rows turned around, about `STEP` of at most as many rows at a time."""
+def turned_arcs(
+    offsets: NDArray[Any], columns: NDArray[Any]
+) -> Iterator[tuple[NDArray[Any], NDArray[Any], slice]]:
+    """Yield the arcs of rows turned around, about `STEP` of at most as many rows, and which arcs they are."""
     first, rows = 0, len(offsets) - 1
     while first < rows:
         begin, upto = int(offsets[first]), min(rows, first + STEP)
         fits = int(numpy.searchsorted(offsets[first : upto + 1], begin + STEP, side="right")) - 1
         last = min(upto, first + max(1, fits))
         names = numpy.arange(first, last, dtype=numpy.uint32)
-        yield (
-            columns[begin : int(offsets[last])],
-            numpy.repeat(names, numpy.diff(offsets[first : last + 1])),
-        )
+        some = slice(begin, int(offsets[last]))
+        yield columns[some], numpy.repeat(names, numpy.diff(offsets[first : last + 1])), some
         first = last

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.buffers import exact, table, total
 from gravel.kernels.layouts.layout import EncodedRows, columns_as_rows
-from gravel.stages.artifacts import CompressedGraph, Graph
+from gravel.stages.artifacts import CompressedGraph, Graph, Partition
 from gravel.stages.measuring.rows import made_on_host, sizes_of, sizes_of_extent
 from gravel.stages.sizes import Extent, Need
 from gravel.stages.turning import turned_extent, turned_on_host, with_turning
@@ -55,8 +55,14 @@ class Flow:
         return found if self.permutation is None else found[self.permutation]
 
 
+WEIGHTED_RANKS = "the partition has weights, by which its ranks find shortest paths alone"
+ARCS_HINT = "take `by: arcs`, or the graph that symmetrize made"
+
+
 def is_weighted(stored: Any, by: str) -> bool:
     """Say whether arcs have weights, `by` "auto", "arcs" or "weights"; raises ValueError where they lack."""
+    if isinstance(stored, Partition) and stored.has_weights and by != "arcs":
+        raise ValueError(WEIGHTED_RANKS)
     there = getattr(stored, "weights", None) is not None
     if by not in ("auto", "arcs", "weights"):
         raise ValueError(f"by is {by!r}; it can be 'auto', 'arcs' or 'weights'")

@@ -10,6 +10,7 @@ from gravel.kernels.layouts.layout import EncodedRows, body_name, columns_as_row
 from gravel.kernels.layouts.units import offsets_of
 from gravel.stages.artifacts import CompressedGraph, Graph, Ordering, Partition
 from gravel.stages.errors import StageError
+from gravel.stages.measuring.flow import ARCS_HINT, WEIGHTED_RANKS
 from gravel.stages.turning import direction_in, not_turned, turned_on_host
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def read_measured(stored: Stored, parameters: CentralityParameters, machine: Mac
     if refused is not None:
         raise StageError(refused[0], hint=refused[1])
     permutation, notes, beside = permutation_of(stored), [], 0
+    if parameters.weighted_paths and isinstance(stored, Partition) and stored.has_weights:
+        raise StageError(WEIGHTED_RANKS, hint=ARCS_HINT)
     if parameters.weighted_paths and getattr(stored, "weights", None) is None:
         raise StageError(
             f"the graph has no weights, which {parameters.measure} by weights needs", hint=NO_WEIGHTS_HINT

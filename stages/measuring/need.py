@@ -16,7 +16,7 @@ from gravel.kernels.distances.buffers import (
     widest,
 )
 from gravel.kernels.placement.plan import BUFFER_BYTES, BUFFERS
-from gravel.stages.measuring.flow import flow_need
+from gravel.stages.measuring.flow import ARCS_HINT, WEIGHTED_RANKS, flow_need
 from gravel.stages.measuring.over_ranks import need_of_ranks
 from gravel.stages.measuring.parameters import CentralityParameters, count_chosen
 from gravel.stages.measuring.rows import Sizes, made_on_host, sizes_of_extent
@@ -44,6 +44,14 @@ COPIES = 2
 
 def estimate(parameters: CentralityParameters, stored: Extent, machine: Machine) -> Need:
     """State what the stage takes for a graph."""
+    need = _stated(parameters, stored, machine)
+    by_weight = parameters.weighted_paths if parameters.measure != "pagerank" else parameters.by != "arcs"
+    if stored.kind == "Partition" and stored.weighted and by_weight:
+        return replace(need, refusal=f"{WEIGHTED_RANKS}; {ARCS_HINT}")
+    return need
+
+
+def _stated(parameters: CentralityParameters, stored: Extent, machine: Machine) -> Need:
     if parameters.measure == "pagerank":
         weighted = stored.weighted and parameters.by != "arcs"
         personalized = parameters.personalization != "all"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gravel.kernels.buffers import Buffer, Table, table, total, vertex_type
-from gravel.kernels.partition.buffers import heads_on_cpu, iteration_on_cpu, scores_on_cpu
+from gravel.kernels.partition.buffers import heads_on_cpu, iteration_on_cpu, scores_on_cpu, sorting_heads
 from gravel.stages.measuring.spreading import demanded
 from gravel.stages.ranks.rank import Residents
 from gravel.stages.traversal.rank_memory import COMPILED_RANKS, DELEGATE_SHARE
@@ -164,8 +164,9 @@ def _rank(graph: Extent, *, chosen: bool) -> Table:
     heads = min(arcs, n)
     return (
         Buffer("compiled", "u1", COMPILED_RANKS, place="host"),
-        *scores_on_cpu(own, delegates, arcs, heads),
+        *scores_on_cpu(own, delegates, heads),
+        *heads_on_cpu(arcs, heads),
         *table("host", "ended", all_scores=("f8", own)),
-        *heads_on_cpu(arcs, vertex_type(n)),
+        *sorting_heads(arcs, vertex_type(n)),
         *iteration_on_cpu(own, delegates, heads, chosen=chosen),
     )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gravel.kernels.bfs.query import Query
     from gravel.kernels.partition.cuda.placing import Placing
     from gravel.kernels.partition.layout import RankPart
+    from gravel.kernels.partition.options import PathOptions
     from gravel.kernels.verify.ranks.rows import RankRows
     from gravel.stages.rank_group import RankContext
     from gravel.stages.ranks.label_ranges import LabelWriters
@@ -199,8 +200,12 @@ def make_rank(
 ) -> Any:
     """Make one rank of a partition by degree ready where it searches.
 
-    Raises `StageError` where GPUs cannot reach each other as is asked.
+    Raises `StageError` where GPUs cannot reach each other as is asked, and for weights that no search takes.
     """
+    from gravel.kernels.partition.options import PathOptions
+
+    if isinstance(options, PathOptions):
+        return _path_rank(rank_group, part, asked, options)
     if backend == "cpu":
         from gravel.kernels.partition import search_rank
         from gravel.kernels.partition.rank_search import RankSearch
@@ -218,6 +223,19 @@ def make_rank(
         return NcclRank(rank_group, part, asked, options)
     except ValueError as error:
         raise StageError(f"rank {rank_group.rank}: {error}", hint="use transport: peer") from None
+
+
+def _path_rank(rank_group: RankContext, part: RankPart, asked: Query, options: PathOptions) -> CpuRank:
+    from gravel.kernels.partition.paths import rank_of, search_rank
+    from gravel.stages.weights import unusable
+
+    try:
+        state = rank_of(rank_group, part, tree=asked.tree, options=options)
+    except ValueError as error:
+        raise unusable(error, None) from None
+    # What one program posts must not be taken for what the next does.
+    rank_group.barrier()
+    return CpuRank(lambda wire, source: search_rank(wire, state, source))
 
 
 def check_nccl_options(options: Any) -> None:

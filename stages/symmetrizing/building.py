@@ -56,11 +56,11 @@ def plan_ranges(
 class Spool:
     """Arcs in files, one for each range, in the order in which they came.
 
-    Takes `2 * itemsize` bytes of disk for each arc. Raises StageError where the disk takes no more.
+    Rows and columns take the bytes of their types on disk. Raises StageError where the disk takes no more.
     """
 
-    def __init__(self, folder: Path, ranges: int, dtype: Any) -> None:
-        self._dtype = dtype
+    def __init__(self, folder: Path, ranges: int, rows: Any, columns: Any) -> None:
+        self._rows, self._columns = rows, columns
         self._files = [ScratchFile(folder) for _ in range(ranges)]
         self._counts: list[list[int]] = [[] for _ in range(ranges)]  # arcs: their rows, then their columns
 
@@ -75,11 +75,12 @@ class Spool:
 
     def blocks(self, index: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Read a range's arcs back, rows and columns."""
-        place, size = 0, self._dtype.itemsize
+        place = 0
         for count in self._counts[index]:
-            rows = self._files[index].read(place, count, self._dtype)
-            yield rows, self._files[index].read(place + size * count, count, self._dtype)
-            place += 2 * size * count
+            columns = place + self._rows.itemsize * count
+            rows = self._files[index].read(place, count, self._rows)
+            yield rows, self._files[index].read(columns, count, self._columns)
+            place = columns + self._columns.itemsize * count
 
     def remove(self, index: int) -> None:
         """Remove the file of a range."""
@@ -108,7 +109,7 @@ def spooled(
         f"{len(bounds) - 1} source ranges, since the arcs do not fit in memory at once; "
         f"{int(degrees.sum()) * 2 * edges.dtype.itemsize:,} bytes go to scratch files"
     )
-    with closing(Spool(context.scratch, len(bounds) - 1, edges.dtype)) as spool:
+    with closing(Spool(context.scratch, len(bounds) - 1, edges.dtype, edges.dtype)) as spool:
         for source, target in edges.parts(1):
             spool.add(*split(source, target, numpy.array(bounds), **edges.options))
         for index, (first, last) in enumerate(pairwise(bounds)):

@@ -103,8 +103,9 @@ def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
     if isinstance(stored, CompressedGraph):
         size = 8 * (n + 1) + len(stored.stream)
     weights = getattr(stored, "weights", None)
-    if weights is not None:
-        size += weights.dtype.itemsize * m
+    ranks_have = isinstance(stored, Partition) and stored.has_weights
+    if weights is not None or ranks_have:
+        size += (WEIGHT_BYTES if weights is None else weights.dtype.itemsize) * m
     return Extent(
         kind=type(stored).__name__,
         vertices=n,
@@ -112,7 +113,7 @@ def extent_of(stored: Graph | CompressedGraph | Partition) -> Extent:
         bytes=size,
         directed=not stored.symmetric,
         normal_arcs=0 if split else None,
-        weighted=weights is not None,
+        weighted=weights is not None or ranks_have,
     )
 
 

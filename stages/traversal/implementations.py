@@ -81,6 +81,11 @@ IMPLEMENTATIONS = {
         labels=PATH_LABELS,
         warm_ups=2,  # what the first one finds may change how the next ones search
     ),
+    (RANKS, "shortest_paths"): Implementation(
+        f"{RANK_ROOM}.paths:prepare_paths",
+        need=f"{TRAVERSAL}.rank_memory:rank_paths_need",
+        labels=PATH_LABELS,
+    ),
     (COLUMNS, "components"): _COMPONENTS,
     (ENCODED, "components"): replace(
         _COMPONENTS, entry="gravel.kernels.components:prepare_rows", preparation=True

@@ -223,9 +223,11 @@ class PathLabels(Labels):
     def __init__(
         self, context: Context, graph: SearchedGraph, parameters: TraverseParameters, searches: int
     ) -> None:
+        import numpy
+
         super().__init__(context, graph, parameters, searches)
         self._sinks: dict[str, Any] = {}
-        self._degrees: NDArray[Any] = graph.first_offsets[1:] - graph.first_offsets[:-1]
+        self._degrees: NDArray[Any] = numpy.diff(numpy.asarray(graph.first_offsets))
 
     def warm(self, result: SSSPResult) -> None:
         """Compile what maps labels back."""

@@ -54,6 +54,9 @@ LABEL_BYTES = 256 << 20
 
 NO_WEIGHTS = "the graph has no weights, which algorithm shortest_paths needs"
 NO_WEIGHTS_HINT = "symmetrize with `weights: minimum`, `sum` or `error`, from edges that have weights"
+NO_WEIGHTS_OF_RANKS_HINT = (
+    "distribute with `weights: minimum`, `sum` or `error`, from files that have weights"
+)
 
 
 def estimate(
@@ -85,6 +88,8 @@ def estimate(
 
 def form_of_extent(parameters: TraverseParameters, graph: Extent) -> str:
     """Name the form of the rows that are searched, those of a graph that is refused as well."""
+    if parameters.algorithm == "shortest_paths" and graph.kind == "Partition":
+        return "ranks"
     if parameters.algorithm in ("shortest_paths", "strong_components"):
         return "columns"
     if graph.kind == "DistributedGraph":

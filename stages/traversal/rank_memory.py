@@ -12,7 +12,7 @@ from gravel.kernels.partition.runs import putting_in_order
 from gravel.kernels.placement.plan import DoesNotFit
 from gravel.stages.stage import Extent, Machine, Need
 from gravel.stages.traversal.buffers import decoded_bytes, is_renumbered, label_bytes, search_count, width_of
-from gravel.stages.traversal.memory import LABEL_BYTES
+from gravel.stages.traversal.memory import LABEL_BYTES, NO_WEIGHTS, NO_WEIGHTS_OF_RANKS_HINT
 
 if TYPE_CHECKING:
     from gravel.stages.traversal.parameters import TraverseParameters
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 COMPILED_RANKS, COMPILED_ROW_RANKS, COMPILED_JOINING_RANKS = 74 << 20, 84 << 20, 103 << 20
 """Measured: what Numba takes to compile the kernels of a partition's search, of one with the decoder of a
 layout, or of its components, and to be there at all (48 MiB where they are in the cache on disk)."""
+
+COMPILED_PATHS = 80 << 20
+"""Measured: the same of searches by weights."""
 
 COMPILED_UNIONS = 18 << 20
 """Measured: the same of components, beside what it takes to make a distributed graph."""
@@ -145,6 +148,42 @@ def ranks_need(parameters: TraverseParameters, graph: Extent, machine: Machine) 
     if bfs:
         return _over_gpus(parameters, graph, machine, need)
     return replace(need, device_bytes=component_bytes(graph, group_size))
+
+
+def paths_of_ranks(graph: Extent, *, tree: bool) -> Table:
+    """Return the table of all ranks that search by weights, beside subgraphs; words are at most 64 bits."""
+    n, p, vertex = graph.vertices, max(1, graph.ranks), vertex_type(graph.vertices)
+    arcs = graph.arcs if graph.normal_arcs is None else graph.normal_arcs
+    delegates, heads = p * int(DELEGATE_SHARE * n), min(arcs, p * n)
+    name = (vertex if n < 1 << 31 else "u8") if tree else ""
+    return (
+        *buffers.paths_on_cpu(n, delegates, heads, "u8", tree=name),
+        *buffers.heads_on_cpu(arcs, heads),
+        *buffers.sorting_heads(arcs, vertex),
+        *buffers.round_of_paths(n, delegates, heads, "u8", tree=name),
+    )
+
+
+def rank_paths_need(parameters: TraverseParameters, graph: Extent, machine: Machine) -> Need:
+    """State what the ranks of a partition take that search by weights, on workers or all in one process."""
+    n, ranks = graph.vertices, max(1, graph.ranks)
+    labels = label_bytes(parameters, n) * n
+    brought = min(LABEL_BYTES, 16 * n * search_count(parameters)) if ranks > 1 else 0
+    counting = table("host", offsets=("i8", n), lengths=("u4", (3, n)))
+    own = total(paths_of_ranks(graph, tree=parameters.output != "distance"), "host")
+    # Labels of all ranks are put together, and written.
+    host = COMPILED_PATHS + total(counting, "host") + 2 * labels + own + brought
+    need = Need(
+        host,
+        0,
+        (),
+        workers=ranks if ranks > 1 else 0,
+        each_host_bytes=COMPILED_PATHS + (own + 2 * brought) // ranks if ranks > 1 else 0,
+    )
+    if not graph.weighted:
+        return replace(need, refusal=f"{NO_WEIGHTS}; {NO_WEIGHTS_OF_RANKS_HINT}")
+    on_gpus = machine.backend == "cuda" and parameters.backend != "cpu"
+    return replace(need, note="on the CPU: shortest paths over ranks have no CUDA form" if on_gpus else "")
 
 
 def _why_ranks_on_cpu(parameters: TraverseParameters, graph: Extent, machine: Machine) -> str:

@@ -15,7 +15,12 @@ from gravel.stages.artifacts import CompressedGraph, Graph, Partition
 from gravel.stages.errors import StageError
 from gravel.stages.traversal.graph import permutation_of, read_columns, read_encoded, why_decoded
 from gravel.stages.traversal.implementations import IMPLEMENTATIONS, RUNS
-from gravel.stages.traversal.memory import NO_WEIGHTS, NO_WEIGHTS_HINT, plan_for
+from gravel.stages.traversal.memory import (
+    NO_WEIGHTS,
+    NO_WEIGHTS_HINT,
+    NO_WEIGHTS_OF_RANKS_HINT,
+    plan_for,
+)
 from gravel.stages.traversal.parameters import OF_ALL_VERTICES
 from gravel.stages.traversal.preparation import prepare_rows
 from gravel.stages.traversal.records import (
@@ -258,7 +263,14 @@ def open_graph(
 
 
 def weights_of(stored: Graph | CompressedGraph | Partition) -> Any:
-    """Return the weights of a graph's arcs, read; raises `StageError` for a graph without."""
+    """Return the weights of a graph's arcs, read, or None where its ranks have them.
+
+    Raises `StageError` for a graph without.
+    """
+    if isinstance(stored, Partition):
+        if not stored.has_weights:
+            raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_OF_RANKS_HINT)
+        return None
     found = getattr(stored, "weights", None)
     if found is None:
         raise StageError(NO_WEIGHTS, hint=NO_WEIGHTS_HINT)

@@ -58,6 +58,8 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
         refusal = without_weights(kind)
         if refusal is not None:
             yield Refusal("algorithm", *refusal)
+        if kind == "Partition":
+            yield from _refusals_by_weight(parameters)
         return
     if parameters.algorithm == "strong_components":
         refusal = without_whole_rows(kind)
@@ -92,6 +94,20 @@ def refusals(parameters: TraverseParameters, kind: str) -> Iterator[Refusal]:
         yield Refusal("statistics", why, f"leave statistics out, or {whole}")
 
 
+def _refusals_by_weight(parameters: TraverseParameters) -> Iterator[Refusal]:
+    """Yield what a search by weights does not take over ranks."""
+    whole = "traverse the graph that symmetrize or reorder made"
+    if parameters.strategy != "auto":
+        why = "a partition has no other strategy than auto"
+        yield Refusal("strategy", why, f"leave strategy out, or {whole}")
+    if parameters.backend == "cuda":
+        why = "shortest paths over ranks have no CUDA form"
+        yield Refusal("backend", why, f"leave backend out, or {whole}")
+    if parameters.tuning.keys() - {"width"}:
+        why = "shortest paths over ranks have no constant but width"
+        yield Refusal("tuning", why, f"leave the others out, or {whole}")
+
+
 def directed_refusal(parameters: TraverseParameters, directed: bool) -> str:
     """Say that a strategy does not search a directed graph, and which do; nothing where it does."""
     known = strategies_for(parameters.algorithm)
@@ -111,7 +127,12 @@ def refuse(parameters: TraverseParameters, stored: Any) -> None:
 
 def without_weights(kind: str) -> tuple[str, str] | None:
     """Say why an artifact of this kind has no weights, and what to do; None where it may have some."""
-    return _kept_by_none(kind, "weights, which algorithm shortest_paths needs")
+    if kind != "DistributedGraph":
+        return None
+    return (
+        "a generated graph has no weights, which algorithm shortest_paths needs",
+        "distribute files that do",
+    )
 
 
 def without_whole_rows(kind: str) -> tuple[str, str] | None:

@@ -82,7 +82,10 @@ def _let_go(rank_group: RankContext, ranks: Ranks) -> None:
 
 @dataclass(frozen=True)
 class CheckTask:
-    """Labels of searches, of one of which each rank reads its own; the `last` one of a stored partition."""
+    """Labels of searches, of one of which each rank reads its own; the `last` one of a stored partition.
+
+    `exact` is empty for levels, and for distances by weights the type in which they are compared.
+    """
 
     ranks: Ranks
     last: bool
@@ -92,6 +95,7 @@ class CheckTask:
     distance: Any
     predecessor: Any
     max_depth: int | None
+    exact: str = ""
 
 
 def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
@@ -106,6 +110,8 @@ def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
     named, resident = _found(rank_group, task.ranks)
     if task.last:
         _let_go(rank_group, task.ranks)
+    if task.exact:
+        return _check_paths(named, resident, task)
     checker = checker_of(resident, named.size)
     given = (task.distance, numpy.int32), (task.predecessor, None)
     own = [
@@ -116,6 +122,28 @@ def check_as_rank(rank_group: RankContext, task: CheckTask) -> list[Check]:
         return drive(
             check_program(Endpoint(wire), checker, task.source, *own, max_depth=task.max_depth), wire
         )
+
+
+def _check_paths(rank_group: RankContext, resident: Resident, task: CheckTask) -> list[Check]:
+    """Check distances by weights as one rank on a CPU."""
+    import numpy
+
+    from gravel.kernels.exchange import Endpoint, drive
+    from gravel.kernels.verify.ranks.paths import check_paths_program
+    from gravel.kernels.verify.ranks.paths_cpu import RankPathChecker
+
+    if "checker" not in resident.kept:
+        share = resident.share
+        given = share.part, share.delegates, share.vertex_count, rank_group.size
+        resident.kept["checker"] = RankPathChecker(*given, numpy.dtype(task.exact))
+    distance = own_labels(rank_group, task.distance, task.search, task.exact)
+    predecessor = None
+    if task.predecessor is not None:
+        predecessor = own_labels(rank_group, task.predecessor, task.search)
+    program = check_paths_program(
+        Endpoint(rank_group), resident.kept["checker"], task.source, distance, predecessor
+    )
+    return drive(program, rank_group)
 
 
 def own_labels(rank_group: RankContext, labels: Any, search: int | None, dtype: Any = None) -> NDArray[Any]:
@@ -150,7 +178,11 @@ def checks_over_ranks(
         for source, records in zip(sources, traversal.checks, strict=True):
             yield source, [recorded(record) for record in records]
         return
-    ranks = ranks_of(graph)
+    ranks, exact = ranks_of(graph), ""
+    if traversal.algorithm == "shortest_paths":
+        if isinstance(graph, DistributedGraph) or not graph.has_weights or traversal.distance is None:
+            raise ValueError("the graph has no weights, by which the traversal's distances were found")
+        exact = "f8" if traversal.distance.dtype.kind == "f" else "i8"
     for search, source in enumerate(sources):
         task = CheckTask(
             ranks=ranks,
@@ -161,6 +193,7 @@ def checks_over_ranks(
             distance=traversal.distance,
             predecessor=traversal.predecessor,
             max_depth=traversal.max_depth,
+            exact=exact,
         )
         yield source, run_ranks(context, check_as_rank, task, graph.ranks)[0]
 

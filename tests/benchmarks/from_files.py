@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.from_files --edges 20000000 --ranks 4 --folder /tmp/from-files
 
-writes 64 files of edges with sparse ids of 62 bits, and runs both workflows in a fresh cache each.
+writes 64 files of edges with sparse ids of 62 bits, and runs both workflows in a fresh cache each. With
+`--weights`, edges have whole numbers up to 255, and searches go by them.
 """
 
 from __future__ import annotations
@@ -35,6 +36,21 @@ STAGES = {
 """,
 }
 
+WEIGHTED_STAGES = {
+    "ranks": """
+  split: {{stage: distribute, {files}, ranks: {ranks}, memory: {memory}, expect: {expect}, weights: minimum}}
+""",
+    "one": """
+  edges: {{stage: ingest, {files}, memory: {memory}, expect: {expect}}}
+  split: {{stage: symmetrize, input: edges, weights: minimum}}
+""",
+}
+
+WEIGHTED_SEARCHES = """
+  paths: {stage: traverse, input: split, algorithm: shortest_paths, sources: {random: 2, seed: 1}}
+  check: {stage: verify, graph: split, traversal: paths}
+"""
+
 SEARCHES = """
   bfs: {stage: traverse, input: split, sources: {random: 2, seed: 1}}
   check: {stage: verify, graph: split, traversal: bfs}
@@ -43,7 +59,7 @@ SEARCHES = """
 """
 
 
-def write(folder: Path, edges: int) -> None:
+def write(folder: Path, edges: int, *, weights: bool) -> None:
     """Write the files, of a graph with an eighth as many vertices as edges, and the counts."""
     import numpy
     import pyarrow
@@ -58,8 +74,10 @@ def write(folder: Path, edges: int) -> None:
         source = (len(ids) * draw.random(count) ** 2).astype(numpy.int64)
         target = draw.integers(0, len(ids), count)
         occurs[source] = occurs[target] = True
-        table = pyarrow.table({"source": ids[source], "target": ids[target]})
-        pyarrow.parquet.write_table(table, folder / f"{number:02}.parquet")
+        columns = {"source": ids[source], "target": ids[target]}
+        if weights:
+            columns["weight"] = draw.integers(1, 256, count)
+        pyarrow.parquet.write_table(pyarrow.table(columns), folder / f"{number:02}.parquet")
     counts = {"vertices": len(numpy.unique(ids[occurs])), "edges": edges}
     (folder / "counts.json").write_text(json.dumps(counts))
 
@@ -138,18 +156,20 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--memory", default="512MiB")
     parser.add_argument("--ways", nargs="+", choices=STAGES, default=list(STAGES))
+    parser.add_argument("--weights", action="store_true")
     parser.add_argument("--folder", type=Path, required=True)
     asked = parser.parse_args()
     folder = asked.folder.absolute()
     if not (folder / "data").is_dir():
-        write(folder / "data", asked.edges)
+        write(folder / "data", asked.edges, weights=asked.weights)
+    stages, searches = (WEIGHTED_STAGES, WEIGHTED_SEARCHES) if asked.weights else (STAGES, SEARCHES)
     for way in asked.ways:
         shutil.rmtree(folder / way, ignore_errors=True)
         (folder / way / ".gravel").mkdir(parents=True)
         given: dict[str, Any] = {"ranks": asked.ranks, "memory": asked.memory}
         given["files"] = f'files: "{folder}/data/*.parquet"'
         given["expect"] = (folder / "data" / "counts.json").read_text()
-        text = f"workflow: {way}\nstages:{STAGES[way].format(**given)}{SEARCHES}"
+        text = f"workflow: {way}\nstages:{stages[way].format(**given)}{searches}"
         (folder / way / "workflow.yaml").write_text(text)
         command = [sys.executable, "-c", PROGRAM, "run", "workflow.yaml", "--workers", str(asked.ranks)]
         found = measured(command, folder / way)

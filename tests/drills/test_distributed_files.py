@@ -24,6 +24,21 @@ stages:
   check: {stage: verify, graph: split, traversal: bfs}
 """
 
+WEIGHTED = """\
+workflow: ranks
+stages:
+  split: {stage: distribute, files: parts, ranks: 3, threshold: 4, weights: minimum}
+  paths: {stage: traverse, input: split, algorithm: shortest_paths, sources: [100]}
+  check: {stage: verify, graph: split, traversal: paths}
+"""
+
+WEIGHTED_PHASES = {
+    "divide weights": "gravel.stages.distributing.weighted:WeightedBuilder.close_rows",
+    "search by weights": "gravel.kernels.partition.path_rank:PathRank.commit",
+    "find the tree": "gravel.kernels.partition.path_rank:PathRank.own_labels",
+    "verify": "gravel.kernels.verify.ranks.paths_cpu:RankPathChecker.see_rows",
+}
+
 PHASES = {
     "read": "gravel.stages.vertex_ids.pieces:piece_of",
     "number": "gravel.stages.distributing.tables:IntegerTable.finish",
@@ -56,15 +71,30 @@ def outputs(gravel: Gravel) -> dict[str, list[str]]:
     return {each["key"]: each["outputs"][:1] for each in stages}
 
 
+@pytest.mark.parametrize("phase", slow_among(WEIGHTED_PHASES, {"divide weights", "find the tree", "verify"}))
+def test_a_worker_that_is_killed_among_weights_is_replaced(files: Path, phase: str) -> None:
+    for number in range(8):
+        path = files / "parts" / f"part-{number}.txt"
+        path.write_text("".join(f"{line} {number}\n" for line in path.read_text().splitlines()))
+        make_old(path)
+    (files / "ranks.yaml").write_text(WEIGHTED)
+    killed_and_replaced(files, WEIGHTED_PHASES[phase])
+
+
 @pytest.mark.parametrize("phase", slow_among(PHASES, {"read", "number", "write"}))
 def test_a_worker_that_is_killed_is_replaced(files: Path, phase: str) -> None:
+    killed_and_replaced(files, PHASES[phase])
+
+
+def killed_and_replaced(files: Path, place: str) -> None:
+    """Kill a worker where it enters a function, and compare the run with one in which nobody dies."""
     whole = gravel_in(files, "whole", inside=True)
     whole.run()
     gravel = gravel_in(files)
     words = gravel.words("run", "--cluster", "local", "--workers", "3", "--backend", "cpu")
     done = subprocess.run(
         words,
-        env=environment() | killed_once(PHASES[phase], files),
+        env=environment() | killed_once(place, files),
         capture_output=True,
         text=True,
         check=False,
@@ -74,7 +104,7 @@ def test_a_worker_that_is_killed_is_replaced(files: Path, phase: str) -> None:
     assert done.returncode == 0, said
     assert (files / "killed").exists(), said
     assert "Traceback" not in said
-    assert re.search(r"(split|bfs): .*(lost|died|again)", said), said
+    assert re.search(r"(split|bfs|paths|check): .*(lost|died|again)", said), said
     assert outputs(gravel) == outputs(whole)
     assert gravel.verify()["damaged"] == {}
     assert not list((files / "cache" / "scratch").glob("*/*"))

@@ -219,6 +219,11 @@ def columns_by_kind(vertex: str, nn: int, nd: int = 0, half: int = 0) -> Table:
     return table("host", nn=(vertex, nn), nd=("u4", nd), tails=("u4", half), heads=("u4", half))
 
 
+def weights_by_kind(weight: str, nn: int, nd: int, half: int) -> Table:
+    """Weights of the same arcs."""
+    return table("host", nn_weights=(weight, nn), nd_weights=(weight, nd), half_weights=(weight, half))
+
+
 def rows_of_delegates(delegates: int, arcs: int) -> Table:
     """Lengths of delegates' rows, and their columns."""
     return table("host", counts=("i8", delegates, 0), columns=("u4", arcs))

@@ -26,7 +26,8 @@ ROWS = 1 << 18
 
 
 @serial
-def _count_owners(source, target, ranks, counts):  # type: ignore[no-untyped-def]
+def count_owners(source, target, ranks, counts):  # type: ignore[no-untyped-def]
+    """Count the arcs of edges, both of each that is no loop, by the rank that owns the source."""
     for i in range(len(source)):
         if source[i] != target[i]:
             counts[numpy.int64(source[i]) % ranks] += 1
@@ -95,7 +96,13 @@ def _fill_kinds(  # type: ignore[no-untyped-def]
     nd,
     tails,
     heads,
+    weights,
+    nn_weights,
+    nd_weights,
+    half_weights,
 ):
+    """Put a row's arcs where `_count_kinds` has made room; of arcs without weights there are none."""
+    weighted = len(weights) > 0
     for row in range(first, last):
         u = row * ranks + rank
         position = position_of(u, words, before)
@@ -108,13 +115,19 @@ def _fill_kinds(  # type: ignore[no-untyped-def]
             if position < 0:
                 if other < 0:
                     nn[to_normal] = columns[arc]
+                    if weighted:
+                        nn_weights[to_normal] = weights[arc]
                     to_normal += 1
                 else:
                     nd[to_delegate] = other
+                    if weighted:
+                        nd_weights[to_delegate] = weights[arc]
                     to_delegate += 1
             elif other >= 0 and lower_end(u, position, w, other, degrees) == u:
                 tails[place] = position
                 heads[place] = other
+                if weighted:
+                    half_weights[place] = weights[arc]
                 place += 1
 
 
@@ -148,6 +161,8 @@ class RankBuilder:
     Raises ValueError for fewer than one rank, or one with 2^32 - 1 vertices or more.
     """
 
+    refused: tuple[int, str] | None = None
+
     def __init__(self, source: Edges, ranks: int, rank: int) -> None:
         self.source, self.ranks, self.rank = source, ranks, rank
         self._n = source.vertices
@@ -160,12 +175,13 @@ class RankBuilder:
         self._all_degrees = numpy.empty(0, numpy.uint8)
         self._index: DelegateIndex | None = None
         self._delegates = numpy.empty(0, self._dtype)
+        self._weights: NDArray[Any] = numpy.empty(0, numpy.uint32)  # of arcs, where they have some
 
     def arcs_by_owner(self, first: int, count: int, *, with_columns: bool) -> Sequence[tuple[Any, ...]]:
         """Make edges, and their arcs by owner: local rows uint32, and columns."""
         source, target = self.source.make(first, count)
         counts = numpy.zeros(self.ranks + 1, numpy.int64)
-        _count_owners(source, target, self.ranks, counts[1:])
+        count_owners(source, target, self.ranks, counts[1:])
         starts = numpy.cumsum(counts)
         table = buffers.arcs_by_owner(int(starts[-1]), f"u{self._dtype.itemsize}", with_heads=with_columns)
         rows, columns = make(table, numpy).values()
@@ -247,12 +263,18 @@ class RankBuilder:
 
     def split(self) -> tuple[RankGraph, NDArray[Any]]:
         """Make the subgraphs, and give them with the delegates."""
-        nn, nd, tails, heads = self._divided()
-        subgraphs = {"nn": nn, "nd": nd, "dn": self._turned(nd), "dd": self._both_ways(tails, heads)}
+        starts, (nn, nd, tails, heads), _ = self._by_kind()
+        subgraphs = {"nn": Subgraph(starts[0], nn), "nd": Subgraph(starts[1], nd)}
+        subgraphs["dn"] = self._turned(subgraphs["nd"])
+        subgraphs["dd"] = self._both_ways(tails, heads)
         return make_rank(self.rank, subgraphs), self._delegates
 
-    def _divided(self) -> tuple[Subgraph, Subgraph, NDArray[Any], NDArray[Any]]:
-        """Divide the rows: nn and nd, and both ends of the arcs between delegates that are decided here."""
+    def _by_kind(self) -> tuple[list[Any], list[NDArray[Any]], list[NDArray[Any]]]:
+        """Divide the rows, and forget them.
+
+        Returns offsets of nn, of nd and of the arcs between delegates that decide; the columns of nn and nd
+        and both ends of the others; and the weights of all three, where arcs have some.
+        """
         assert self._index is not None
         rows = (self._offsets, self._columns, self.rank, self.ranks, *self._index)
         blocks = row_blocks(self._offsets)
@@ -261,11 +283,16 @@ class RankBuilder:
         run_blocks(lambda a, b: _count_kinds(a, b, *rows, *counts), blocks)
         arcs = [int(each.sum(dtype=numpy.int64)) for each in counts]
         starts = [_summed(*each) for each in zip(kinds, arcs, strict=True)]
-        nn, nd, tails, heads = self._made(buffers.columns_by_kind(self._dtype.str[1:], *arcs)).values()
-        run_blocks(lambda a, b: _fill_kinds(a, b, *rows, *starts, nn, nd, tails, heads), blocks)
+        weights = self._weights
+        columns = [*self._made(buffers.columns_by_kind(self._dtype.str[1:], *arcs)).values()]
+        carried = buffers.weights_by_kind(weights.dtype.str[1:], *(arcs if len(weights) else (0, 0, 0)))
+        of_kinds = [*self._made(carried).values()]
+        filled = *rows, *starts, *columns, weights, *of_kinds
+        run_blocks(lambda a, b: _fill_kinds(a, b, *filled), blocks)
         self._offsets = self._columns = numpy.empty(0, numpy.int64)
+        self._weights = weights[:0]
         self._index = None
-        return Subgraph(starts[0], nn), Subgraph(starts[1], nd), tails, heads
+        return starts, columns, of_kinds
 
     def _of_vertices(self, table: Table) -> dict[str, NDArray[Any]]:
         """Make arrays as long as vertices are many."""

@@ -41,6 +41,8 @@ class RankBuilder:
 
     """
 
+    refused = None
+
     def __init__(
         self, source: EdgeSource, ranks: int, rank: int, *, sort_arcs: int = SORT_ARCS, block: int = 256
     ) -> None:

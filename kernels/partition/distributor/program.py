@@ -75,6 +75,8 @@ class Builder(Protocol):
 
     ranks: int
     rank: int
+    refused: tuple[int, str] | None
+    """The smallest vertex whose arcs do not make rows, and why; None where all do."""
 
     @property
     def source(self) -> Edges:
@@ -130,6 +132,10 @@ class Builder(Protocol):
         ...
 
 
+class RefusedArcs(ValueError):
+    """Arcs that do not make rows."""
+
+
 @dataclass(frozen=True)
 class RankShare:
     """What a rank has at the end, and what all know of the whole."""
@@ -159,6 +165,8 @@ def distribute_program(
     part_edges : edges that a rank makes at once.
     report : takes how many edges were gone through, of how many, and what was done to them.
 
+    Raises `RefusedArcs` on all ranks for what any builder has `refused`.
+
     """
     source, ranks = builder.source, builder.ranks
     n = source.vertices
@@ -171,6 +179,9 @@ def distribute_program(
         yield from _spread(end, builder.arcs_by_owner(first, count, with_columns=True), builder.place)
         report(source.edges * place // len(parts), source.edges, "edges divided")
     builder.close_rows()
+    refused = [each for each in (yield from gather(end, builder.refused)) if each is not None]
+    if refused:
+        raise RefusedArcs(min(refused)[1])
     census = yield from _take_census(end, builder, n, max(LEAST_PIECE, min(PIECE, part_edges)))
     chosen = threshold if isinstance(threshold, int) else threshold(census)
     yield from _tell_delegates(end, builder, chosen)

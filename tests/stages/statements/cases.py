@@ -121,6 +121,11 @@ CASES: dict[str, Case] = {
         },
     ),
     "distribute file": Case("distribute", {"file": "{folder}/{scale}.txt", "ranks": 2}, measured=False),
+    "distribute weights": Case(
+        "distribute",
+        {"file": "{folder}/{scale}-weights.txt", "ranks": 2, "weights": "minimum"},
+        measured=False,
+    ),
     "bfs": _bfs("graph"),
     "bfs sparse": _bfs("sparse"),
     "bfs streamed": _bfs("graph", strategy="streamed"),

@@ -78,7 +78,16 @@ def refused(folder: Path, kind: str, parameters: str) -> str:
         ("split", "output: checks", "ask for another output"),
         ("graph", "output: checks", "ask for another output"),
         ("split", "sources_over: workers", "leave sources_over out, or traverse the graph before"),
-        ("split", "algorithm: shortest_paths", "traverse the graph that symmetrize or reorder made"),
+        (
+            "split",
+            "tuning: {width: 2, by_weight: true}\n    algorithm: shortest_paths",
+            "shortest paths over ranks have no constant but width; leave the others out, or traverse the",
+        ),
+        (
+            "split",
+            "backend: cuda\n    algorithm: shortest_paths",
+            "shortest paths over ranks have no CUDA form; leave backend out, or traverse the graph that symm",
+        ),
         ("split", "algorithm: strong_components", "partition keeps no whole rows, which "),
     ],
 )

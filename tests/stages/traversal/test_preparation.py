@@ -240,7 +240,7 @@ def test_graphs_without_weights_are_refused():
     for stored, message in (
         (plain, "the graph has no weights"),
         (packed, "the graph has no weights"),
-        (divided, "partition keeps no weights"),
+        (divided, "the graph has no weights"),
     ):
         with pytest.raises(StageError, match=message):
             call(traverse, {"algorithm": "shortest_paths"}, input=stored)
