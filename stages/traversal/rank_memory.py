@@ -223,9 +223,8 @@ def distributed_need(parameters: TraverseParameters, graph: Extent, machine: Mac
     components, vertex = parameters.algorithm == "components", vertex_type(n)
     normal = m if graph.normal_arcs is None else graph.normal_arcs
     labels = label_bytes(parameters, n) * n
-    # All labels of components come in one call.
-    back = 4 * labels if components else min(2 * LABEL_BYTES, 2 * labels * search_count(parameters))
-    back += labels
+    # Ranks put labels in order, and write them.
+    back = 5 * labels if components else labels
     compiled = distribute.COMPILED + (COMPILED_UNIONS if components else 0)
     if machine.backend == "cuda" and parameters.backend != "cpu":
         own = -(-n // p)

@@ -128,7 +128,10 @@ def _ranks_need(graph: Extent, traversal: Extent, outputs: tuple[Extent, ...]) -
         checking = (*known(p * n, vertex, "host"), *table("host", read=(vertex, (6, n))))
     else:
         labels = traversal.bytes // traversal.searches
-        checking = (*known(p * n, "i4", "host"), *table("host", read=("u1", (3, labels))))
+        checking = (
+            *known(p * n, "i4", "host"),
+            *table("host", read=("u1", (3 if traversal.weighted else 1, labels))),
+        )
         if traversal.weighted:
             # Distances are as exact as they come; NumPy compares own vertices with their predecessors.
             paths = known(p * n, "i8", "host") + table("host", reached=("u1", p * n), NumPy=("u1", (28, n)))

@@ -243,16 +243,14 @@ def distributing(own: int, vertices: int, arcs: int, part: int) -> Table:
         *edges(2 * part, vertex, "host"),
         columns(arcs, vertex, "host"),
         *columns_by_kind(vertex, arcs),
-        *(row_offsets(own, arcs) for _ in range(3)),
         *delegate_index(vertices, "host"),
         *rows_of_delegates(delegates, 0),
         *during((ends(12),)),
         *table(
             "host",
-            NumPy=("i8", own),
             sources=("u4", own),
             filled=("u1", (4, own)),
-            delegates=("i8", (4, delegates)),
+            delegates=("i8", (2, delegates)),
         ),
     )
 
