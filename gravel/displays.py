@@ -53,7 +53,7 @@ class NotebookDisplay(Display):
             case "stage_started":
                 self._running[data["stage"]] = ""
             case "stage_compiles":
-                self._running[data["stage"]] = f" (compiling {data['kernel']})" if data["kernel"] else ""
+                self._running[data["stage"]] = f" (preparing {data['kernel']})" if data["kernel"] else ""
             case "stage_progress":
                 if data["total"]:
                     self._running[data["stage"]] = f" {data['done'] / data['total']:.0%}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LOADING_SECONDS = 0.3
-"""CuPy loads a kernel of its cache on disk in less time; what takes longer is being compiled."""
+"""CuPy loads a kernel of its cache on disk in less time, unless the machine is busy."""
 
 
 class CompileTime:

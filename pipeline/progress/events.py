@@ -8,7 +8,7 @@ belongs to one. The kinds and their other fields:
 - `stage_cached`: stage (the run's key), seconds (what making it took), bytes
 - `stage_started`: stage, place, attempt, need_host_bytes, need_device_bytes
 - `stage_progress`: stage, done, total (or null), unit, rate (units per second)
-- `stage_compiles`: stage, kernel (which is compiled once on a machine; null when the stage goes on)
+- `stage_compiles`: stage, kernel (which is compiled, or takes long to load; null when the stage goes on)
 - `stage_finished`: stage, seconds, bytes, peak_host_bytes, compile_seconds (those of the seconds in which
   kernels were compiled, or loaded where they were compiled before), compiled (names of those compiled anew,
   on GPUs if that took more than 0.3 s), parts (how many parts of the result were cached, as a text; empty
@@ -106,10 +106,10 @@ def sentence(event: Event, *, colored: bool = False) -> str | None:
                 text += f"; {data['parts']}"
             if (seconds := data.get("compile_seconds", 0.0)) >= LONG_COMPILATION:
                 which = named_kernels(data.get("compiled", ()))
-                text += f"; {format_seconds(seconds)} of it compiled {which}, which is done once"
+                text += f"; {format_seconds(seconds)} of it prepared {which}, which are compiled once"
             return text
         case "stage_compiles" if data["kernel"]:
-            return f"{data['stage']}: compiling {data['kernel']}, which is done once"
+            return f"{data['stage']}: preparing the kernel {data['kernel']}, which is compiled once"
         case "stage_failed":
             return f"{data['stage']}: failed: {on_one_line(data['message'])}"
         case "stage_skipped":

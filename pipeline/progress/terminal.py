@@ -116,7 +116,7 @@ class TerminalDisplay(Display):
                 bar = ProgressBar(total=pace.total, completed=min(pace.done, pace.total), width=20)
             took = format_seconds(time.monotonic() - pace.started)
             kernel = self._compiling.get(key)
-            doing = describe_pace(pace) if kernel is None else f"compiling {kernel}, which is done once"
+            doing = describe_pace(pace) if kernel is None else f"preparing {kernel}, which is compiled once"
             table.add_row(Text(key, style="bold"), bar, Text(doing), Text(took, style="dim"))
         text = f"{self._ended} of {self._total} stage runs"
         if self._cached:

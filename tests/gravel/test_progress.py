@@ -162,7 +162,7 @@ def test_progress_is_shown_where_somebody_waits(monkeypatch, capsys):
     display.handle(Event("stage_cached", {"stage": "edges"}))
     display.handle(Event("stage_started", {"stage": "bfs"}))
     display.handle(Event("stage_compiles", {"stage": "bfs", "kernel": "push"}))
-    assert shown[-1] == "1 of 2 stage runs done; bfs (compiling push)"
+    assert shown[-1] == "1 of 2 stage runs done; bfs (preparing push)"
     display.handle(Event("stage_compiles", {"stage": "bfs", "kernel": None}))
     assert shown[-1] == "1 of 2 stage runs done; bfs"
     display.handle(Event("stage_progress", {"stage": "bfs", "done": 1, "total": 4}))

@@ -71,9 +71,9 @@ def test_plain_lines_are_one_per_step_and_a_quiet_run_tells_of_problems() -> Non
     ("more", "told"),
     [
         ({"compile_seconds": 0.4}, ""),
-        ({"compile_seconds": 1.25}, "; 1.25 s of it compiled kernels, which is done once"),
+        ({"compile_seconds": 1.25}, "; 1.25 s of it prepared kernels, which are compiled once"),
         ({"compile_seconds": 1.25, "compiled": [*"vwxyz"]},
-         "; 1.25 s of it compiled kernels (v, w, x and 2 more), which is done once"),
+         "; 1.25 s of it prepared kernels (v, w, x and 2 more), which are compiled once"),
     ],
 )  # fmt: skip
 def test_a_step_that_compiled_for_long_says_so(more: dict[str, Any], told: str) -> None:
@@ -153,7 +153,7 @@ def test_a_kernel_that_is_compiled_is_named_while_it_is() -> None:
     for kernel in ("fold_rows", None, "scan", None):
         display.handle(Event("stage_compiles", {"stage": "b", "kernel": kernel}))
     [line] = stream.getvalue().splitlines()
-    assert line.endswith("b: compiling fold_rows, which is done once"), "a stage's first alone"
+    assert line.endswith("b: preparing the kernel fold_rows, which is compiled once"), "a stage's first alone"
 
 
 def test_the_live_table_names_the_kernel_until_the_stage_goes_on() -> None:
@@ -168,9 +168,9 @@ def test_the_live_table_names_the_kernel_until_the_stage_goes_on() -> None:
 
     display.handle(Event("stage_started", {"stage": "b", "attempt": 1}))
     display.handle(Event("stage_compiles", {"stage": "b", "kernel": "fold_rows"}))
-    assert "compiling fold_rows" in shown()
+    assert "preparing fold_rows" in shown()
     display.handle(Event("stage_compiles", {"stage": "b", "kernel": None}))
-    assert "compiling" not in shown()
+    assert "preparing" not in shown()
     display.close()
 
 
