@@ -96,6 +96,10 @@ class Span(NamedTuple):
     digest: bytes
 
 
+_OWN = os.O_CLOEXEC | os.O_NOFOLLOW
+"""How the file of ranges is opened: a link that lies in its place leads elsewhere."""
+
+
 @dataclass(frozen=True)
 class RangeWriter:
     """Writes ranges of one array in any process that sees the cache (`gravel.stages.context.RangeWriter`).
@@ -121,7 +125,7 @@ class RangeWriter:
         begin = first * ITEMSIZE[self.dtype]
         with storage_errors(self.root, len(view)):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | _OWN, 0o666)
             try:
                 write_at(handle, view, begin)
                 if not self.passing and self.host != socket.gethostname():
@@ -168,7 +172,7 @@ class RangesSink(ArraySink):
             raise ValueError(f"the ranges that were written are not all of {layout.nbytes:,} bytes")
         if spans:
             with storage_errors(self._root):
-                self._handle = os.open(self.writer.path, os.O_RDWR | os.O_CLOEXEC)
+                self._handle = os.open(self.writer.path, os.O_RDWR | _OWN)
                 self._size = layout.nbytes
                 self._given = _GivenSpans(self._handle, spans)
                 step = BLOCK_BYTES // LEAF_BYTES

@@ -150,3 +150,16 @@ def test_a_range_that_the_disk_gives_back_otherwise_is_no_array(tmp_path: Path, 
             file.write(b"\xff")
         with pytest.raises(GravelError, match="gave back something else"):
             ranges.close(2)
+
+
+def test_a_link_in_the_place_of_ranges_is_not_followed(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"not of this cache")
+    cache = Cache(tmp_path / "cache", say=pytest.fail)
+    with cache.writer() as writer:
+        ranges = writer.ranges("int64")
+        ranges.writer.path.parent.mkdir(parents=True)
+        ranges.writer.path.symlink_to(other)
+        with pytest.raises((GravelError, OSError)):
+            ranges.writer.write(0, numpy.arange(10))
+    assert other.read_bytes() == b"not of this cache"
