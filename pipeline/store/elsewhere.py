@@ -111,6 +111,7 @@ class RangeWriter:
     path: Path
     dtype: str
     host: str
+    process: int
     passing: bool
 
     @property
@@ -120,7 +121,9 @@ class RangeWriter:
 
     def write(self, first: int, values: NDArray[Any]) -> tuple[Span, ...]:
         """Write the elements from `first` on; raises `GravelError` for a full disk."""
-        os.umask(mask_for(self.root))
+        is_near = self.host == socket.gethostname()
+        if not is_near or self.process != os.getpid():  # the writer's process has its mask
+            os.umask(mask_for(self.root))
         view = numpy.ascontiguousarray(values, self.dtype).view(numpy.uint8).data
         begin = first * ITEMSIZE[self.dtype]
         with storage_errors(self.root, len(view)):
@@ -128,7 +131,7 @@ class RangeWriter:
             handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | _OWN, 0o666)
             try:
                 write_at(handle, view, begin)
-                if not self.passing and self.host != socket.gethostname():
+                if not self.passing and not is_near:
                     os.fsync(handle)
             finally:
                 os.close(handle)
@@ -149,7 +152,7 @@ class RangesSink(ArraySink):
         super().__init__(folder, dtype, row_shape, *given, **more)
         path = folder / Layout(self.dtype.name, (0, *self.row_shape)).path
         host = socket.gethostname()
-        self.writer = RangeWriter(more["root"], path, self.dtype.name, host, more["passing"])
+        self.writer = RangeWriter(more["root"], path, self.dtype.name, host, os.getpid(), more["passing"])
         self._spans: list[Span] = []
 
     def add(self, receipts: Iterable[tuple[Span, ...]]) -> None:

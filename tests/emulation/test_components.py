@@ -10,7 +10,7 @@ import pytest
 
 from gravel.kernels.components.buffers import COUNTERS, HUB, TILE
 from gravel.kernels.components.cuda import afforest as small
-from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MAX_TRACED, SOURCE
+from gravel.kernels.components.cuda.afforest_tiles import GIANTS, MAX_TRACED
 from gravel.kernels.csr import build
 from gravel.kernels.layouts import columns_as_rows
 from gravel.kernels.order import apply, permutation
@@ -51,7 +51,12 @@ def afforest(csr: Any, symmetric: bool, *, rounds: int, probes: int, giant: int,
         device(numpy.zeros(MAX_TRACED, numpy.uint64)),
     )
     vertex = "u32" if dtype == numpy.uint32 else "u64"
-    Launch(library(SOURCE, (("BLOCK", BLOCK), ("VERTEX", vertex))), BLOCKS, BLOCK, arguments).wait()
+    Launch(
+        library("kernels/components/cuda/afforest_tiles.cu", (("BLOCK", BLOCK), ("VERTEX", vertex))),
+        BLOCKS,
+        BLOCK,
+        arguments,
+    ).wait()
     return component
 
 

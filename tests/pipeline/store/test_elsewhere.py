@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -163,3 +164,15 @@ def test_a_link_in_the_place_of_ranges_is_not_followed(tmp_path: Path) -> None:
         with pytest.raises((GravelError, OSError)):
             ranges.writer.write(0, numpy.arange(10))
     assert other.read_bytes() == b"not of this cache"
+
+
+def test_the_mask_of_the_writers_process_stays(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        with Cache(tmp_path / "cache", say=pytest.fail).writer() as writer:
+            ranges = writer.ranges("int64")
+            ranges.add([ranges.writer.write(0, numpy.arange(10))])
+            ranges.close(10)
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
