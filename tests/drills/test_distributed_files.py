@@ -81,7 +81,7 @@ def test_a_worker_that_is_killed_among_weights_is_replaced(files: Path, phase: s
     killed_and_replaced(files, WEIGHTED_PHASES[phase])
 
 
-@pytest.mark.parametrize("phase", slow_among(PHASES, {"read", "number", "write"}))
+@pytest.mark.parametrize("phase", slow_among(PHASES, {"read", "number", "search", "write"}))
 def test_a_worker_that_is_killed_is_replaced(files: Path, phase: str) -> None:
     killed_and_replaced(files, PHASES[phase])
 
