@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gravel.pipeline.core.errors import GravelError
 from gravel.pipeline.store.elsewhere import RangesSink, SinksElsewhere, WrittenElsewhere
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from gravel.stages.artifact import Array, Artifact
+
+SinkKind = TypeVar("SinkKind", bound=ArraySink)
 
 THREADS_FROM = 1 << 20
 """Bytes from which handing an array to threads, 0.1 ms, is less than writing it."""
@@ -113,18 +115,7 @@ class ArtifactWriter:
         self, dtype: DTypeLike, row_shape: tuple[int, ...] = (), *, rows: int | None = None
     ) -> ArraySink:
         """Start an array that grows by appending rows of this shape; how many come makes no difference."""
-        sink = ArraySink(
-            self._staged() / uuid.uuid4().hex,
-            dtype,
-            tuple(row_shape),
-            self._threads,
-            root=self._cache.root,
-            durable=self._durable,
-            passing=self._passing,
-            before_each=self._before_each,
-        )
-        self._sinks.append(sink)
-        return sink
+        return self._started(ArraySink, dtype, row_shape)
 
     def sinks_elsewhere(self) -> SinksElsewhere:
         """Return what makes sinks in other processes, whose arrays `prepare` takes as its own."""
@@ -133,7 +124,10 @@ class ArtifactWriter:
 
     def ranges(self, dtype: DTypeLike, row_shape: tuple[int, ...] = ()) -> RangesSink:
         """Start an array of rows of this shape, whose ranges other processes write."""
-        sink = RangesSink(
+        return self._started(RangesSink, dtype, row_shape)
+
+    def _started(self, kind: type[SinkKind], dtype: DTypeLike, row_shape: tuple[int, ...]) -> SinkKind:
+        sink = kind(
             self._staged() / uuid.uuid4().hex,
             dtype,
             tuple(row_shape),
